@@ -1,0 +1,3 @@
+//! What is true, without IO: no clock, no database, no network, no file. Start with [`operation`].
+
+pub mod operation;

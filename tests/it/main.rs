@@ -1,0 +1,6 @@
+//! One binary for all tests of the whole product, so that it links once.
+
+mod catalog;
+mod crm;
+mod model;
+mod sandbox;
