@@ -1,3 +1,6 @@
 //! What is true, without IO: no clock, no database, no network, no file. Start with [`operation`].
 
 pub mod operation;
+
+pub mod outcome;
+pub mod ticket;
