@@ -2,5 +2,6 @@
 
 pub mod operation;
 
+pub mod delivery;
 pub mod outcome;
 pub mod ticket;
