@@ -360,7 +360,16 @@ mod tests {
             let _ = inner.string("label");
             inner.finish();
         });
-        insta::assert_snapshot!(said, @"");
+        insta::assert_snapshot!(said, @r#"
+        f.toml: `token` is missing — put it in
+        f.toml:1: `name` must be a string (in quotes), this is a whole number
+        f.toml:2: `count` is 900, out of range — 1 to 256
+        f.toml:3: `wait` is not a duration: `10` — a whole number and a unit in quotes: "500ms", "10s", "5m", "3h", "90d"
+        f.toml:4: `list[2]` must be a string (in quotes), this is a whole number
+        f.toml:5: `mode` cannot be `fast` — did you mean `last`?
+        f.toml:6: `flag` must be true or false, this is a string
+        f.toml:9: unknown key `labl` in [inner] — did you mean `label`?
+        "#);
     }
 
     #[test]
@@ -375,7 +384,13 @@ mod tests {
             let _ = root.take("b");
         });
         assert!(!said.contains("SECRET"), "{said}");
-        insta::assert_snapshot!(said, @"");
+        insta::assert_snapshot!(said, @r#"
+        f.toml:1: not valid TOML: invalid basic string, expected `"`
+        f.toml:2: `name` must be a string (in quotes), this is a whole number
+        f.toml:3: not valid TOML: string values must be quoted, expected literal string
+        f.toml:6: not valid TOML: duplicate key
+        f.toml:7: not valid TOML: unclosed array table, expected `]`
+        "#);
     }
 
     #[test]
@@ -395,6 +410,9 @@ mod tests {
         assert_eq!(a.int("count", 0..=9), Some(7));
         assert_eq!(a.ints("ids", 0..=9), Some(vec![1, 2]));
         a.finish();
-        insta::assert_snapshot!(document.into_problems().to_string(), @"");
+        insta::assert_snapshot!(document.into_problems().to_string(), @r"
+        environment: ZAYAVKA_A__COUTN is no known key — did you mean ZAYAVKA_A__COUNT?
+        environment ZAYAVKA_A__IDS: `a.ids[3]` is not a whole number we can hold — 0 to 9
+        ");
     }
 }
