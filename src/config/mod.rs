@@ -1,1 +1,8 @@
-//! (filled in by its own commit)
+//! What the operator wrote, read with places: every mistake of a file is reported at once, by file and line.
+
+pub mod duration;
+mod item;
+pub mod nearest;
+pub mod overlay;
+pub mod problem;
+pub mod reader;

@@ -5,3 +5,10 @@ pub mod operation;
 pub mod delivery;
 pub mod outcome;
 pub mod ticket;
+
+pub mod answer;
+pub mod blank;
+pub mod condition;
+pub mod form;
+pub mod phone;
+pub mod validate;
