@@ -5,8 +5,8 @@ mod m20261130_000001_intake;
 mod m20261130_000002_operations;
 mod m20261130_000003_outbox;
 
-pub use sea_orm_migration::{MigratorTrait, sea_orm::DbErr};
 use sea_orm_migration::{MigrationTrait, async_trait::async_trait};
+pub use sea_orm_migration::{MigratorTrait, sea_orm::DbErr};
 
 /// The ordered list of steps.
 #[derive(Debug, Clone, Copy)]

@@ -178,9 +178,10 @@ impl Draft {
         self.form_version = form.version.to_string();
         let was = (self.state, self.cursor.clone());
         if self.is_open() {
-            let asked_still = self.asked(form).is_some_and(|field| form.asked(&self.answers).iter().any(|f| f.id == field.id));
+            let asked_still =
+                self.asked(form).is_some_and(|field| form.asked(&self.answers).iter().any(|f| f.id == field.id));
             if asked_still {
-                form.clean(&mut self.answers);
+                self.answers = form.clean(&self.answers);
                 self.revision += 1;
             } else {
                 self.go_on(form);
@@ -203,7 +204,7 @@ impl Draft {
 
     /// Opens the next unanswered question, or the summary.
     fn go_on(&mut self, form: &Form) {
-        form.clean(&mut self.answers);
+        self.answers = form.clean(&self.answers);
         self.cursor = form.next_unanswered(&self.answers).map(|field| field.id.clone());
         self.state = if self.cursor.is_some() { DraftState::Filling } else { DraftState::Summary };
         self.revision += 1;
@@ -223,7 +224,9 @@ fn refit(field: &Field, answer: &Answer) -> Option<Answer> {
         (FieldKind::Consent { version, .. }, Answer::Consent { version: given, .. }) => {
             (version == given).then(|| answer.clone())
         }
-        (FieldKind::Text { max, .. }, Answer::Text(text)) => (text.chars().count() <= *max as usize).then(|| answer.clone()),
+        (FieldKind::Text { max, .. }, Answer::Text(text)) => {
+            (text.chars().count() <= *max as usize).then(|| answer.clone())
+        }
         (FieldKind::Phone { .. }, Answer::Phone(_))
         | (FieldKind::Email, Answer::Email(_))
         | (FieldKind::Date, Answer::Date(_))

@@ -77,7 +77,11 @@ pub(super) async fn migrate(connection: &DatabaseConnection) -> Result<(), Store
     use sea_orm::TransactionTrait as _;
     // A transaction-scoped lock, so that it also holds behind a transaction pooler. The steps run on another connection.
     let lock = connection.begin().await?;
-    let take = Statement::from_sql_and_values(DbBackend::Postgres, "SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK.into()]);
+    let take = Statement::from_sql_and_values(
+        DbBackend::Postgres,
+        "SELECT pg_advisory_xact_lock($1)",
+        [MIGRATION_LOCK.into()],
+    );
     lock.execute_raw(take).await?;
     let migrated = Migrator::up(connection, None).await;
     lock.commit().await?;

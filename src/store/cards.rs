@@ -57,7 +57,13 @@ pub async fn by_message<C: ConnectionTrait>(
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn put<C: ConnectionTrait>(db: &C, name: &str, bot: BotId, card: Card, now: Timestamp) -> Result<(), StoreError> {
+pub async fn put<C: ConnectionTrait>(
+    db: &C,
+    name: &str,
+    bot: BotId,
+    card: Card,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let row = cards::ActiveModel {
         card: Set(name.to_owned()),
         bot_id: Set(bot.0),
@@ -67,7 +73,12 @@ pub async fn put<C: ConnectionTrait>(db: &C, name: &str, bot: BotId, card: Card,
         changed_at: Set(now.0),
     };
     let update = OnConflict::column(cards::Column::Card)
-        .update_columns([cards::Column::ChatId, cards::Column::MessageId, cards::Column::Digest, cards::Column::ChangedAt])
+        .update_columns([
+            cards::Column::ChatId,
+            cards::Column::MessageId,
+            cards::Column::Digest,
+            cards::Column::ChangedAt,
+        ])
         .to_owned();
     cards::Entity::insert(row).on_conflict(update).exec_without_returning(db).await?;
     Ok(())
@@ -86,13 +97,14 @@ pub async fn forget<C: ConnectionTrait>(db: &C, card: &str) -> Result<(), StoreE
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn hold_chat<C: ConnectionTrait>(db: &C, bot: BotId, chat: ChatId, until: Timestamp) -> Result<(), StoreError> {
-    let row = chats::ActiveModel {
-        bot_id: Set(bot.0),
-        chat_id: Set(chat.0),
-        hold_until: Set(until.0),
-        moved_to: Set(None),
-    };
+pub async fn hold_chat<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    chat: ChatId,
+    until: Timestamp,
+) -> Result<(), StoreError> {
+    let row =
+        chats::ActiveModel { bot_id: Set(bot.0), chat_id: Set(chat.0), hold_until: Set(until.0), moved_to: Set(None) };
     let update = OnConflict::columns([chats::Column::BotId, chats::Column::ChatId])
         .update_column(chats::Column::HoldUntil)
         .to_owned();
@@ -105,12 +117,8 @@ pub async fn hold_chat<C: ConnectionTrait>(db: &C, bot: BotId, chat: ChatId, unt
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
 pub async fn move_chat<C: ConnectionTrait>(db: &C, bot: BotId, from: ChatId, to: ChatId) -> Result<(), StoreError> {
-    let row = chats::ActiveModel {
-        bot_id: Set(bot.0),
-        chat_id: Set(from.0),
-        hold_until: Set(0),
-        moved_to: Set(Some(to.0)),
-    };
+    let row =
+        chats::ActiveModel { bot_id: Set(bot.0), chat_id: Set(from.0), hold_until: Set(0), moved_to: Set(Some(to.0)) };
     let update = OnConflict::columns([chats::Column::BotId, chats::Column::ChatId])
         .update_column(chats::Column::MovedTo)
         .to_owned();

@@ -65,8 +65,20 @@ impl From<DbErr> for StoreError {
             DbErr::Exec(ref inner) | DbErr::Query(ref inner) => {
                 let text = inner.to_string();
                 // PostgreSQL: a deadlock, a serialisation failure, a server going down or coming up.
-                let passing = ["deadlock", "could not serialize", "terminating connection", "starting up", "shutting down", "database is locked", "error communicating"];
-                if passing.iter().any(|part| text.contains(part)) { Self::Unavailable(text) } else { Self::Refused(text) }
+                let passing = [
+                    "deadlock",
+                    "could not serialize",
+                    "terminating connection",
+                    "starting up",
+                    "shutting down",
+                    "database is locked",
+                    "error communicating",
+                ];
+                if passing.iter().any(|part| text.contains(part)) {
+                    Self::Unavailable(text)
+                } else {
+                    Self::Refused(text)
+                }
             }
             other => Self::Refused(other.to_string()),
         }

@@ -63,7 +63,8 @@ pub struct Shelved {
 #[must_use]
 pub fn digest(payload: &str) -> i64 {
     // Parsing and writing sorts the keys; what is no JSON is taken as it is.
-    let canonical = serde_json::from_str::<serde_json::Value>(payload).map_or_else(|_| payload.to_owned(), |v| v.to_string());
+    let canonical =
+        serde_json::from_str::<serde_json::Value>(payload).map_or_else(|_| payload.to_owned(), |v| v.to_string());
     let hash = Sha256::digest(canonical.as_bytes());
     let mut first = [0; 8];
     first.copy_from_slice(&hash[..8]);
@@ -112,7 +113,8 @@ pub async fn accept<C: ConnectionTrait>(
     let mut fresh = Vec::new();
     // Parameters of one statement are bounded (32 766 on SQLite); 100 rows of 11 are far below.
     for chunk in rows.chunks(100) {
-        let stored = inbox::Entity::insert_many(chunk.to_vec()).on_conflict(skip.clone()).exec_with_returning(db).await?;
+        let stored =
+            inbox::Entity::insert_many(chunk.to_vec()).on_conflict(skip.clone()).exec_with_returning(db).await?;
         fresh.extend(stored);
     }
     fresh.sort_by_key(|row| row.id);

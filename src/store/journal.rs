@@ -1,6 +1,9 @@
 //! What happened, append-only: the source of every "why".
 
-use sea_orm::{ActiveValue::{NotSet, Set}, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _};
+use sea_orm::{
+    ActiveValue::{NotSet, Set},
+    ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _,
+};
 
 use super::{StoreError, entity::journal};
 use crate::{clock::Timestamp, domain::operation::Entry, ids::OperationId};

@@ -1,8 +1,8 @@
 //! Named leases: who does what only one process may do. A lease keeps the others calm; it never proves anything.
 
 use sea_orm::{
-    ActiveValue::Set, ColumnTrait as _, Condition, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::Expr,
-    sea_query::OnConflict,
+    ActiveValue::Set, ColumnTrait as _, Condition, ConnectionTrait, EntityTrait as _, QueryFilter as _,
+    sea_query::Expr, sea_query::OnConflict,
 };
 
 use super::{StoreError, entity::leases};
@@ -21,7 +21,7 @@ pub async fn take<C: ConnectionTrait>(
 ) -> Result<bool, StoreError> {
     let row = leases::ActiveModel { name: Set(name.to_owned()), holder: Set(holder.to_owned()), until: Set(until.0) };
     let skip = OnConflict::column(leases::Column::Name).do_nothing().to_owned();
-    if leases::Entity::insert(row).on_conflict(skip).exec_without_returning(db).await.is_ok_and(|inserted| inserted_one(&inserted)) {
+    if leases::Entity::insert(row).on_conflict(skip).exec_without_returning(db).await? == 1 {
         return Ok(true);
     }
     let taken = leases::Entity::update_many()
@@ -45,9 +45,4 @@ pub async fn give_back<C: ConnectionTrait>(db: &C, name: &str, holder: &str) -> 
         .exec(db)
         .await?;
     Ok(())
-}
-
-/// On a conflict sea-orm answers `Inserted(0)`, not `Conflicted`: the number decides.
-fn inserted_one(inserted: &sea_orm::TryInsertResult<u64>) -> bool {
-    matches!(inserted, sea_orm::TryInsertResult::Inserted(1))
 }

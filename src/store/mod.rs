@@ -72,7 +72,7 @@ impl Store {
     pub async fn write<T, F, Fut>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(Tx) -> Fut + Send + 'static,
+        F: Fn(Tx) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         self.writer.write(work).await

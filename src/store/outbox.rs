@@ -167,9 +167,8 @@ pub async fn is_overtaken<C: ConnectionTrait>(db: &C, row: &Row) -> Result<bool,
 /// [`StoreError`] when the database cannot be used.
 pub async fn count_open<C: ConnectionTrait>(db: &C, bot: BotId) -> Result<u64, StoreError> {
     use sea_orm::PaginatorTrait as _;
-    let open = outbox::Entity::find()
-        .filter(outbox::Column::BotId.eq(bot.0))
-        .filter(outbox::Column::DueAt.is_not_null());
+    let open =
+        outbox::Entity::find().filter(outbox::Column::BotId.eq(bot.0)).filter(outbox::Column::DueAt.is_not_null());
     Ok(open.count(db).await?)
 }
 

@@ -1,7 +1,8 @@
 //! People who wrote to the bot: their language, and whether they can be reached.
 
 use sea_orm::{
-    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::Expr, sea_query::OnConflict,
+    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::Expr,
+    sea_query::OnConflict,
 };
 
 use super::{StoreError, entity::people};

@@ -22,7 +22,8 @@ pub async fn get<C: ConnectionTrait>(db: &C, name: &str) -> Result<Option<String
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
 pub async fn set<C: ConnectionTrait>(db: &C, name: &str, value: &str, now: Timestamp) -> Result<(), StoreError> {
-    let row = settings::ActiveModel { name: Set(name.to_owned()), value: Set(value.to_owned()), changed_at: Set(now.0) };
+    let row =
+        settings::ActiveModel { name: Set(name.to_owned()), value: Set(value.to_owned()), changed_at: Set(now.0) };
     let update = OnConflict::column(settings::Column::Name)
         .update_columns([settings::Column::Value, settings::Column::ChangedAt])
         .to_owned();

@@ -1,7 +1,8 @@
 //! Bounded places: taken by one conditional write together with the operation, given back with its end.
 
 use sea_orm::{
-    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, ExprTrait as _, QueryFilter as _,
+    ActiveValue::Set,
+    ColumnTrait as _, ConnectionTrait, EntityTrait as _, ExprTrait as _, QueryFilter as _,
     sea_query::{Expr, OnConflict},
 };
 

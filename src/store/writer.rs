@@ -25,7 +25,7 @@ const GROUP: usize = 256;
 const WAITING: usize = 1024;
 
 type Outcome = Result<Box<dyn Any + Send>, StoreError>;
-type Run = Box<dyn Fn(Tx) -> BoxFuture<'static, Outcome> + Send>;
+type Run = Box<dyn Fn(Tx) -> BoxFuture<'static, Outcome> + Send + Sync>;
 
 struct Work {
     run: Run,
@@ -46,7 +46,10 @@ impl std::fmt::Debug for Work {
 
 impl Writer {
     /// Starts the writer over `connection`; it ends when the last sending end is gone.
-    #[expect(clippy::disallowed_methods, reason = "the task ends by itself with the last `Writer`; nobody needs to own it")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the task ends by itself with the last `Writer`; nobody needs to own it"
+    )]
     pub(super) fn start(connection: DatabaseConnection) -> Self {
         let (works, mut waiting) = mpsc::channel::<Work>(WAITING);
         tokio::spawn(async move {
@@ -62,7 +65,7 @@ impl Writer {
     pub(super) async fn write<T, F, Fut>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(Tx) -> Fut + Send + 'static,
+        F: Fn(Tx) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         let (done, outcome) = oneshot::channel();
@@ -73,12 +76,16 @@ impl Writer {
         let gone = || StoreError::Unavailable("the writer has stopped".into());
         self.works.send(Work { run, done }).await.map_err(|_| gone())?;
         let value = outcome.await.map_err(|_| gone())??;
-        value.downcast::<T>().map(|value| *value).map_err(|_| StoreError::Refused("a work's result changed its type".into()))
+        value
+            .downcast::<T>()
+            .map(|value| *value)
+            .map_err(|_| StoreError::Refused("a work's result changed its type".into()))
     }
 }
 
 async fn commit_group(connection: &DatabaseConnection, group: Vec<Work>) {
-    let together = if group.len() == 1 { Err(StoreError::Stale("group of one")) } else { run_together(connection, &group).await };
+    let together =
+        if group.len() == 1 { Err(StoreError::Stale("group of one")) } else { run_together(connection, &group).await };
     match together {
         Ok(outcomes) => {
             for (work, outcome) in group.into_iter().zip(outcomes) {
@@ -97,7 +104,8 @@ async fn commit_group(connection: &DatabaseConnection, group: Vec<Work>) {
 
 async fn begin(connection: &DatabaseConnection) -> Result<DatabaseTransaction, DbErr> {
     // Immediate: a deferred SQLite transaction that reads and then writes can fail at once with "database is locked".
-    let options = TransactionOptions { sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate), ..Default::default() };
+    let options =
+        TransactionOptions { sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate), ..Default::default() };
     connection.begin_with_options(options).await
 }
 

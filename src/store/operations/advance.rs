@@ -1,6 +1,8 @@
 //! The one door: an event goes in; state, effects and history come out in one transaction, or nothing does.
 
-use sea_orm::{ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::Expr};
+use sea_orm::{
+    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::Expr,
+};
 
 use super::{Stored, query::load};
 use crate::{
@@ -137,8 +139,17 @@ async fn carry_out<C: ConnectionTrait>(
         }
         Effect::ShowCard => {
             let notice = Notice::Card { operation: id };
-            say(db, stored, stored.chat, NoticeKind::Card, Some(format!("operation:{id}")), notice, OnUnknown::Repeat, at)
-                .await?;
+            say(
+                db,
+                stored,
+                stored.chat,
+                NoticeKind::Card,
+                Some(format!("operation:{id}")),
+                notice,
+                OnUnknown::Repeat,
+                at,
+            )
+            .await?;
         }
         Effect::TellOutcome => {
             let rejected = matches!(stored.operation.state, State::Rejected { .. });

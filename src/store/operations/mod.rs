@@ -93,8 +93,7 @@ pub async fn insert_once<C: ConnectionTrait>(db: &C, stored: &Stored, now: Times
     };
     let skip = OnConflict::columns([operations::Column::DraftId, operations::Column::Version]).do_nothing().to_owned();
     let inserted = operations::Entity::insert(row).on_conflict(skip).exec_without_returning(db).await?;
-    // On a conflict sea-orm answers `Inserted(0)`, not `Conflicted`: the number decides.
-    if !matches!(inserted, sea_orm::TryInsertResult::Inserted(1)) {
+    if inserted == 0 {
         return Ok(false);
     }
     let entry = Entry {
