@@ -54,11 +54,10 @@ impl std::error::Error for StoreError {}
 
 impl From<DbErr> for StoreError {
     fn from(error: DbErr) -> Self {
-        match error.sql_err() {
-            Some(SqlErr::UniqueConstraintViolation(what) | SqlErr::ForeignKeyConstraintViolation(what)) => {
-                return Self::Refused(what);
-            }
-            _ => {}
+        if let Some(SqlErr::UniqueConstraintViolation(what) | SqlErr::ForeignKeyConstraintViolation(what)) =
+            error.sql_err()
+        {
+            return Self::Refused(what);
         }
         match error {
             DbErr::Conn(_) | DbErr::ConnectionAcquire(_) => Self::Unavailable(error.to_string()),
