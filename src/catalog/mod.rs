@@ -1,1 +1,5 @@
-//! (filled in by its own commit)
+//! What the operator may edit, loaded and cross-checked: forms, texts, ticket templates, CRM profiles.
+
+pub mod forms;
+pub mod mapping;
+pub mod problem;
