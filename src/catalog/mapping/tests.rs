@@ -1,1 +1,1 @@
-
+//! Tickets as they leave for the CRM.
