@@ -75,6 +75,14 @@ impl<'d> Item<'d> {
         }
     }
 
+    /// Records an error on a line inside this value, counted from 1: for a language of its own in a long string.
+    pub fn error_in(&self, line: usize, what: impl Into<String>, hint: impl Into<String>) {
+        match self.span() {
+            Some(span) => self.document.error_at(Some(self.document.line_within(span, line)), what, hint),
+            None => self.error(what, hint),
+        }
+    }
+
     /// Records something to look at, at this value.
     pub fn warning(&self, what: impl Into<String>, hint: impl Into<String>) {
         match self.raw {

@@ -94,6 +94,19 @@ impl<'t> Document<'t> {
         (u32::try_from(line).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX))
     }
 
+    /// The start of a line (from 1) of the string written at `span`; the span's own start where there is no such line.
+    pub(super) fn line_within(&self, span: Range<usize>, line: usize) -> Range<usize> {
+        let written = self.text.get(span.clone()).unwrap_or_default();
+        // A line break right after the opening quotes is not part of the string.
+        let opened = ["\"\"\"\n", "'''\n", "\"\"\"\r\n", "'''\r\n"].iter().any(|open| written.starts_with(open));
+        let skipped = (line + usize::from(opened)).saturating_sub(1);
+        let start = match skipped {
+            0 => Some(0),
+            _ => written.match_indices('\n').nth(skipped - 1).map(|(at, _)| at + 1),
+        };
+        start.map_or(span.clone(), |start| span.start + start..span.end)
+    }
+
     /// Records an error at a byte range of the text, or for the file as a whole.
     pub fn error_at(&self, span: Option<Range<usize>>, what: impl Into<String>, hint: impl Into<String>) {
         self.record(Severity::Error, span, what.into(), hint.into());
@@ -207,6 +220,23 @@ impl<'d> Section<'d> {
         }
         let value = self.table?.get(key)?;
         Some(Item::new(self.document, label, Raw::File(value)))
+    }
+
+    /// Whether the key is there, whatever its value.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.take(key).is_some()
+    }
+
+    /// A string, without a word if it is something else.
+    #[must_use]
+    pub fn peek(&self, key: &str) -> Option<String> {
+        self.take(key)?.value()?.as_str().map(str::to_owned)
+    }
+
+    /// Counts every key as known: for a table that makes no sense as a whole.
+    pub fn take_all(&self) {
+        self.taken.borrow_mut().extend(self.keys());
     }
 
     /// Every key with its value, for tables whose keys are free.

@@ -21,7 +21,7 @@ impl fmt::Display for Price {
         let digits = self.amount.to_string();
         let mut grouped = String::new();
         for (i, digit) in digits.chars().enumerate() {
-            if i > 0 && (digits.len() - i) % 3 == 0 {
+            if i > 0 && (digits.len() - i).is_multiple_of(3) {
                 grouped.push('\u{00A0}');
             }
             grouped.push(digit);
