@@ -1,1 +1,3 @@
 //! (filled in by its own commit)
+
+pub mod profile;

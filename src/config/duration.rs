@@ -49,7 +49,8 @@ mod tests {
         {
             assert_eq!(parse(text), Some(Duration::from_millis(millis)), "{text}");
         }
-        for text in ["", "10", "s", "-1s", "1.5h", "10 minutes", "1h30m", "99999999999999999999s", "9223372036854775807d"]
+        for text in
+            ["", "10", "s", "-1s", "1.5h", "10 minutes", "1h30m", "99999999999999999999s", "9223372036854775807d"]
         {
             assert_eq!(parse(text), None, "{text}");
         }
