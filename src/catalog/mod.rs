@@ -6,6 +6,7 @@
 pub mod forms;
 pub mod mapping;
 pub mod problem;
+pub mod profile;
 pub mod texts;
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
