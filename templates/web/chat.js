@@ -1,0 +1,1 @@
+// The page's own scripts come with the page.
