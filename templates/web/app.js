@@ -37,8 +37,8 @@ function recall(key) {
 
 // ---- the parts ---------------------------------------------------------------------------------------------------
 const chats = [
-  { tab: "a", chat: 101, user: 101, phone: "+79991234567", shortcuts: CLIENT_SHORTCUTS, words: { initial: "А", title: "chatA", role: "roleA", input: "inputLabelA", empty: "emptyClient" } },
-  { tab: "b", chat: 102, user: 102, phone: "+79997654321", shortcuts: CLIENT_SHORTCUTS, words: { initial: "Б", title: "chatB", role: "roleB", input: "inputLabelB", empty: "emptyClient" } },
+  { tab: "a", chat: 101, user: 101, phone: "+79991234567", shortcuts: CLIENT_SHORTCUTS, words: { initial: "А", title: "chatA", role: "roleA", input: "inputLabelA", empty: "emptyClient", invite: true } },
+  { tab: "b", chat: 102, user: 102, phone: "+79997654321", shortcuts: CLIENT_SHORTCUTS, words: { initial: "Б", title: "chatB", role: "roleB", input: "inputLabelB", empty: "emptyClient", invite: true } },
   { tab: "staff", chat: STAFF_CHAT, user: STAFF_USER, phone: "", shortcuts: STAFF_SHORTCUTS, words: { initial: "С", title: "chatStaff", role: "roleStaff", input: "inputLabelStaff", empty: "emptyStaff" } },
 ].map((spec) => ({ ...spec, view: createChat({ ...spec, root: byId(`pane-${spec.tab}`), onNews: (count) => badge(spec.tab, count) }) }));
 const desk = createDesk();

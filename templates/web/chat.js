@@ -1,7 +1,7 @@
 // One chat window: the messages, the buttons under them, the keyboard above the text box, and what the visitor does
 // with them. It keeps no copy of the conversation: every state is patched in, and every act is one POST.
 
-import { clock, lang, t } from "./i18n.js";
+import { lang, t } from "./i18n.js";
 import { h, icon, patchList, setAttr, setText, show } from "./dom.js";
 import { Refused, post } from "./net.js";
 import { messageNode, updateMessage } from "./message.js";
@@ -11,6 +11,7 @@ const NEAR_BOTTOM_PX = 48;
 const TOAST_MS = 6000;
 const SPINNER_MS = 15_000; // the age at which Telegram stops taking an answer to a tap
 const MAX_INPUT_PX = 132;
+const STEADY_MS = 400; // a double click has to find the same button twice, even if the bot answers in between
 
 /** The rows of the keyboard the bot last put above the text box, or none. */
 function replyRows(messages, user) {
@@ -37,6 +38,8 @@ export function createChat({ root, user, chat, phone, shortcuts, words, onNews }
   let editing = null; // the id of the own message being edited
   let lastSeen = 0;
   let sending = Promise.resolve();
+  let steadyUntil = 0;
+  let steadyTimer = 0;
 
   // ---- the frame -------------------------------------------------------------------------------------------------
   const title = h("h2", { class: "chat-name", id: `${root.id}-title`, dir: "auto" });
@@ -65,7 +68,8 @@ export function createChat({ root, user, chat, phone, shortcuts, words, onNews }
     h("div", { class: "foot" }, chips, replyKeys, editBar, form));
 
   // ---- what the visitor does -------------------------------------------------------------------------------------
-  const act = (path, body = {}) => post(`/sandbox/clients/${user}/${path}`, { ...body, ...elsewhere });
+  // The person's Telegram speaks the language of the page, so that the bot does too.
+  const act = (path, body = {}) => post(`/sandbox/clients/${user}/${path}`, { ...body, ...elsewhere, lang: lang() });
 
   function report(error) {
     toast(t("failed", error instanceof Refused ? error.message : t("noAnswer")), "bad");
@@ -92,6 +96,7 @@ export function createChat({ root, user, chat, phone, shortcuts, words, onNews }
 
   /** Every tap is sent at once, also the second of a double click: telling them apart is the bot's work. */
   async function tap(message, button, node) {
+    steadyUntil = performance.now() + STEADY_MS;
     node.classList.add("is-waiting");
     const settle = () => node.classList.remove("is-waiting");
     setTimeout(settle, SPINNER_MS);
@@ -200,7 +205,16 @@ export function createChat({ root, user, chat, phone, shortcuts, words, onNews }
         () => {}));
   }
 
+  /** Draws the state; for a moment after a tap the messages stand still, only the answers show. */
   function update(state, { fresh }) {
+    showAcks(state?.acks ?? [], fresh);
+    clearTimeout(steadyTimer);
+    const rest = steadyUntil - performance.now();
+    if (rest > 0) steadyTimer = setTimeout(draw, rest, state, fresh);
+    else draw(state, fresh);
+  }
+
+  function draw(state, fresh) {
     const messages = (state?.messages ?? []).filter((message) => !message.deleted);
     const newest = messages.at(-1)?.message_id ?? 0;
     setText(title, state?.title || t(words.title));
@@ -208,8 +222,7 @@ export function createChat({ root, user, chat, phone, shortcuts, words, onNews }
       () => messageNode(), (node, message) => updateMessage(node, message, { own: message.from?.id === user, group: chat !== user, acts }));
     show(empty, messages.length === 0);
     showReplyKeys(replyRows(state?.messages ?? [], user));
-    showAcks(state?.acks ?? [], fresh);
-    setAttr(chips, "data-invite", messages.length === 0);
+    setAttr(chips, "data-invite", words.invite && messages.length === 0);
     if (visible()) {
       if (stick) scrollDown();
       else if (newest > lastSeen) show(newer, true);

@@ -17,6 +17,10 @@ function twins(tickets) {
   return keys.length - new Set(keys).size;
 }
 
+function failure(error) {
+  return t("failed", error instanceof Refused ? error.message : t("noAnswer"));
+}
+
 function ticketNode() {
   const fact = (name) => [h("dt", {}, ""), h("dd", { class: name, dir: "auto" })];
   return h("li", {},
@@ -47,7 +51,7 @@ function updateTicket(node, ticket) {
   });
 }
 
-/** Builds the desk; `report(error)` tells the visitor about a control call that failed. */
+/** Builds the desk into the page's own markup. */
 export function createDesk() {
   const wanted = new Map(); // switches on their way to the server
   let last = null;
@@ -69,12 +73,13 @@ export function createDesk() {
   async function flip(name) {
     const on = nodes.get(name).getAttribute("aria-checked") !== "true";
     wanted.set(name, on);
+    setText(byId("faults-note"), "");
     drawSwitches();
     try {
       await post("/sandbox/switches", { name, on });
       if (last?.switches) last.switches[name] = on; // true now; the next state says the same
     } catch (error) {
-      tell(error);
+      setText(byId("faults-note"), failure(error));
     }
     if (wanted.get(name) === on) wanted.delete(name);
     drawSwitches();
@@ -109,19 +114,12 @@ export function createDesk() {
     drawService();
   });
 
-  function tell(error) {
-    note = { error };
-    drawService();
-  }
-
   function drawService() {
     const service = last?.service;
-    const words = note?.error ? t("failed", note.error instanceof Refused ? note.error.message : t("noAnswer")) : note ? t(note.key) : "";
-    show(byId("service"), Boolean(service) || Boolean(words));
-    setText(byId("service-note"), words);
-    setAttr(byId("service-note"), "data-bad", Boolean(note?.error));
-    show(byId("kill"), Boolean(service));
+    show(byId("service"), Boolean(service));
     if (!service) return;
+    setText(byId("service-note"), note?.error ? failure(note.error) : note ? t(note.key) : "");
+    setAttr(byId("service-note"), "data-bad", Boolean(note?.error));
     setAttr(byId("service"), "data-state", busy ? "busy" : service.running ? "up" : "down");
     setText(byId("service-state"), busy ? t("restarting") : t(service.running ? "running" : "stopped"));
     setText(byId("service-pid"), service.running && service.pid ? t("pid", service.pid) : "");

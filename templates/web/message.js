@@ -46,7 +46,7 @@ export function updateMessage(node, message, { own, group, acts }) {
 
   drawMedia(part.media, message);
   offer(part.text, Boolean(message.text), "text");
-  setText(part.text, message.text);
+  drawText(part.text, message.text, message.entities ?? []);
 
   const at = new Date(message.at);
   setText(part.time, clock(message.at));
@@ -65,6 +65,26 @@ export function updateMessage(node, message, { own, group, acts }) {
 function offer(node, visible, testid) {
   show(node, visible);
   setAttr(node, "data-testid", visible && testid);
+}
+
+const STYLES = new Set(["bold", "italic", "underline", "strikethrough", "code", "pre"]);
+
+/** The text exactly as sent; Telegram's entities only style runs of it (their offsets count UTF-16 units, as strings here do). */
+function drawText(node, text, entities) {
+  const styled = entities.filter(({ type }) => STYLES.has(type));
+  if (styled.length === 0) {
+    setText(node, text);
+    return;
+  }
+  const cuts = new Set([0, text.length]);
+  for (const { offset, length } of styled) cuts.add(offset).add(offset + length);
+  const edges = [...cuts].filter((cut) => cut >= 0 && cut <= text.length).sort((a, b) => a - b);
+  node.replaceChildren(...edges.slice(1).map((end, index) => {
+    const start = edges[index];
+    const kinds = styled.filter(({ offset, length }) => offset <= start && end <= offset + length).map(({ type }) => type);
+    const run = text.slice(start, end);
+    return kinds.length > 0 ? h("span", { class: kinds.join(" ") }, run) : run;
+  }));
 }
 
 function drawMedia(node, message) {
