@@ -15,6 +15,7 @@ const CLIENT_SHORTCUTS = [
 const STAFF_SHORTCUTS = [{ text: "/queue", path: "text", body: { text: "/queue" }, testid: "queue" }];
 const BANNER_DELAY_MS = 900; // a blink of the connection is not news
 const BACK_MS = 2500;
+const GUIDE_HEIGHT_PX = 760; // below that the chats need the room more
 
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
@@ -135,7 +136,7 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 
 // ---- the guide: open at first sight where there is room, afterwards as the visitor left it -------------------------
 const guide = byId("guide");
-guide.open = recall("guide") === null ? !phone.matches : recall("guide") === "open";
+guide.open = recall("guide") === null ? !phone.matches && innerHeight >= GUIDE_HEIGHT_PX : recall("guide") === "open";
 guide.querySelector("summary").addEventListener("click", () => remember("guide", guide.open ? "closed" : "open"));
 
 // ---- the connection ----------------------------------------------------------------------------------------------
