@@ -107,3 +107,26 @@ pub enum Act {
         what: &'static str,
     },
 }
+
+/// What handling an input asks for after its transaction is stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Handled {
+    /// The answer to a tap; a tap without words is answered all the same.
+    pub toast: Option<String>,
+    /// Operations a worker should look at without waiting for its turn.
+    pub send_now: Vec<crate::ids::OperationId>,
+}
+
+impl Handled {
+    /// Nothing more to do.
+    #[must_use]
+    pub fn quietly() -> Self {
+        Self::default()
+    }
+
+    /// A tap is answered with these words.
+    #[must_use]
+    pub fn toast(words: impl Into<String>) -> Self {
+        Self { toast: Some(words.into()), ..Self::default() }
+    }
+}

@@ -113,6 +113,11 @@ texts! {
     DialogGroupHint = "dialog"."group_hint", Message, Nothing, ["link"];
     DialogUnknownCommand = "dialog"."unknown_command", Message, Nothing, [];
     DialogFormChanged = "dialog"."form_changed", Message, Nothing, [];
+    DialogForwardedCommand = "dialog"."forwarded_command", Message, Nothing, [];
+    DialogSummaryWaits = "dialog"."summary_waits", Message, Nothing, [];
+    DialogNoted = "dialog"."noted", Message, Nothing, ["answer"];
+    DialogNoPlaces = "dialog"."no_places", Message, Nothing, [];
+    DialogForgetLater = "dialog"."forget_later", Message, Nothing, [];
     DialogStatusHead = "dialog"."status_head", Message, Nothing, [];
     DialogStatusNone = "dialog"."status_none", Message, Nothing, [];
     DialogStatusLine = "dialog"."status_line", Message, Nothing, ["form", "marker", "state"];
@@ -160,6 +165,7 @@ texts! {
     CardReview = "card"."review", Message, Review, ["marker"];
     CardCreated = "card"."created", Message, Created, ["number", "marker"];
     CardCreatedLink = "card"."created_link", Message, Created, ["url"];
+    CardCopyNumber = "card"."copy_number", Button, Created, ["number"];
     CardRejected = "card"."rejected", Message, Rejected, ["reason", "marker"];
     CardRejectedStaff = "card"."rejected_staff", Message, Rejected, ["reason", "marker"];
     CardCancelled = "card"."cancelled", Message, Cancelled, ["marker"];
