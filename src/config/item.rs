@@ -106,6 +106,23 @@ impl<'d> Item<'d> {
         }
     }
 
+    /// A string, number or truth value as text: for values whose type another file decides.
+    #[must_use]
+    pub fn plain(&self) -> Option<String> {
+        match self.value() {
+            Some(DeValue::Integer(number)) => Some(number.to_string()),
+            Some(DeValue::Float(number)) => Some(number.as_str().to_owned()),
+            Some(DeValue::Boolean(truth)) => Some(truth.to_string()),
+            _ => self.string(),
+        }
+    }
+
+    /// Whether it comes from the environment.
+    #[must_use]
+    pub fn is_env(&self) -> bool {
+        matches!(self.raw, Raw::Env { .. })
+    }
+
     /// The value as a whole number within `range`.
     #[must_use]
     pub fn int(&self, range: RangeInclusive<i64>) -> Option<i64> {

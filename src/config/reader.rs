@@ -135,6 +135,12 @@ impl<'t> Document<'t> {
         &self.overlay
     }
 
+    /// The dotted names of all keys asked for so far, there or not.
+    #[must_use]
+    pub fn asked(&self) -> Vec<String> {
+        self.overlay.asked()
+    }
+
     /// Whether an error was recorded so far.
     #[must_use]
     pub fn has_errors(&self) -> bool {
@@ -328,6 +334,14 @@ impl<'d> Section<'d> {
         match self.take(key) {
             Some(item) => item.error(what, hint),
             None => self.document.error_at(self.span(), what, hint),
+        }
+    }
+
+    /// Records something to look at, at a key of this table, or at the table if the key is not there.
+    pub fn warning(&self, key: &str, what: impl Into<String>, hint: impl Into<String>) {
+        match self.take(key) {
+            Some(item) => item.warning(what, hint),
+            None => self.document.warning_at(self.span(), what, hint),
         }
     }
 
