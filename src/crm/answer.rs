@@ -140,7 +140,10 @@ fn test_text(test: &Test, text: &str, scope: &Scope) -> bool {
 fn equals_text(wanted: &Wanted, text: &str, scope: &Scope) -> bool {
     match wanted {
         Wanted::Text(template) => template.text(scope).is_ok_and(|wanted| wanted == text),
-        Wanted::Fixed(value) => value.to_string() == text,
+        Wanted::Fixed(value) => {
+            let written = value.to_string();
+            written == text
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! The door to the CRM: what to send, how to send it, what an answer proves. One profile file decides all three.
 //!
 //! [`request`] renders a request and [`response`] reads an answer, both pure; [`transport`] is the one place with a
-//! network, [`auth`] the one place where secrets meet a request. Nothing here
+//! network, [`auth`] the one place where secrets meet a request; [`limiter`] keeps the pace, also pure. Nothing here
 //! retries, and nothing here decides what happens next: an [`Outcome`] says what one call proved, and the operation
 //! machine goes on from there.
 
 mod answer;
 mod auth;
 mod clean;
+pub mod limiter;
 mod request;
 mod response;
 mod scope;

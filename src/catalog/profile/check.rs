@@ -2,7 +2,7 @@
 
 use super::{
     load::{self, PATH_SECRET},
-    model::{Body, Lookup, Node, OnAbsent, Profile, Repeat, Request, Step},
+    model::{Auth, Body, Lookup, Node, OnAbsent, Profile, Repeat, Request, Step},
     rule::{Rule, Verdict},
     template::Template,
 };
@@ -115,6 +115,10 @@ fn requests(root: &Section<'_>, profile: &Profile) {
             );
         } else if !load::has_path_secret(&profile.auth) && marks > 0 {
             section.error("request", format!("{PATH_SECRET} stands in the path"), "[auth] kind = \"path\"");
+        }
+        let is_map = matches!(request.body, Body::Form(_) | Body::Json(Node::Map(_)));
+        if matches!(profile.auth, Auth::BodyField { .. }) && !is_map {
+            section.error("request", "the secret goes into a field of the body, but the body has no fields", "");
         }
         let longest = templates(request).iter().flat_map(|t| t.names()).map(|name| length(profile, name)).max();
         if longest.is_some_and(|longest| longest > profile.ext.max_len) {
