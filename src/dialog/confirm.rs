@@ -1,8 +1,8 @@
 //! The tap on «Отправить заявку»: one confirmed version becomes one operation; every further tap only reads.
 
-use super::{Visit, tap_words};
+use super::Visit;
 use crate::{
-    catalog::{mapping::ClientView, texts::Key},
+    catalog::{mapping::ClientView, texts::Key, wording::tap_words},
     clock::Timestamp,
     domain::{
         answer::Answer,

@@ -5,7 +5,7 @@ use super::{
     screens::{Screens, Taken},
 };
 use crate::{
-    catalog::texts::Key,
+    catalog::{texts::Key, wording::tap_words},
     domain::{
         draft::{Draft, DraftState},
         form::{Field, FieldKind, Form},
@@ -87,7 +87,7 @@ impl Visit<'_> {
         if draft.state == DraftState::Submitted {
             let stored = operations::by_draft_version(self.tx.as_ref(), id, draft.version).await?;
             return match stored {
-                Some(stored) => Ok(Handled::toast(super::tap_words(self.texts(), &self.lang, &stored.operation))),
+                Some(stored) => Ok(Handled::toast(tap_words(self.texts(), &self.lang, &stored.operation))),
                 None => toast(Key::TapStale),
             };
         }

@@ -8,7 +8,6 @@ mod confirm;
 mod fill;
 mod own;
 mod screens;
-mod words;
 
 use std::sync::Arc;
 
@@ -35,8 +34,6 @@ use crate::{
     },
     telegram::button::Intent,
 };
-
-pub use words::{outcome_words, state_words, status_card, tap_words};
 
 /// What one person may have open and send.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,8 @@
 //! What a person may do with what they sent before: see it, withdraw it, have it forgotten.
 
-use super::{Visit, state_words};
+use super::Visit;
 use crate::{
-    catalog::texts::Key,
+    catalog::{texts::Key, wording::state_words},
     domain::{input::Handled, notice::Words, operation::Event},
     store::{
         StoreError, drafts,

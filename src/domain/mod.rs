@@ -14,6 +14,7 @@ pub mod phone;
 pub mod validate;
 
 pub mod input;
+pub mod role;
 
 pub mod delivery;
 pub mod notice;

@@ -131,6 +131,15 @@ pub async fn queue<C: ConnectionTrait>(db: &C, offset: u64, limit: u64) -> Resul
     rows.into_iter().map(read).collect()
 }
 
+/// How many cases are open.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn count_open<C: ConnectionTrait>(db: &C) -> Result<u64, StoreError> {
+    use sea_orm::PaginatorTrait as _;
+    Ok(cases::Entity::find().filter(cases::Column::ClosedAt.is_null()).count(db).await?)
+}
+
 fn read(row: cases::Model) -> Result<Case, StoreError> {
     let reason = serde_json::from_str(&row.reason).map_err(|error| StoreError::corrupt("cases", row.id, error))?;
     Ok(Case {

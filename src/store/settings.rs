@@ -8,6 +8,12 @@ use crate::clock::Timestamp;
 /// Why nothing is sent to the CRM; absent while sending goes on.
 pub const PAUSED: &str = "crm.paused";
 
+/// The value of [`PAUSED`] when the CRM refused our credentials: a start with other ones tries again.
+pub const PAUSED_FOR_CREDENTIALS: &str = "credentials";
+
+/// The value of [`PAUSED`] when staff paused.
+pub const PAUSED_BY_STAFF: &str = "staff";
+
 /// Reads a setting.
 ///
 /// # Errors

@@ -1,1 +1,220 @@
-//! (filled in by its own commit)
+//! The worker: looks at stored operations, does for each what [`next_action`] says, and stores what came of it.
+//!
+//! It takes no input. A signal or a timer only makes it look sooner; the loop and the tests call the same
+//! [`Worker::tick`].
+
+mod look;
+mod send;
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures_util::{StreamExt as _, stream};
+
+use crate::{
+    clock::{Clock, Dice, Timestamp},
+    crm::{
+        Crm,
+        limiter::{Admission, Limiter},
+    },
+    domain::operation::{Event, NextAction, Policy, State, next_action},
+    ids::{BotId, OperationId},
+    store::{
+        Store, StoreError,
+        operations::{self, Advanced, Author, Stored},
+        settings,
+    },
+};
+
+/// How many due operations one look takes from the database.
+const BATCH: u64 = 256;
+
+/// The worker of one process.
+#[derive(Debug)]
+pub struct Worker {
+    /// The database.
+    pub store: Store,
+    /// The CRM.
+    pub crm: Arc<Crm>,
+    /// The figures of the operation machine.
+    pub policy: Arc<Policy>,
+    /// The bot whose operations it carries.
+    pub bot: BotId,
+    /// What it adds to events: its name, policies for messages.
+    pub author: Author,
+    /// Most CRM calls at once.
+    pub concurrency: usize,
+    /// The pace towards the CRM, and the breaker.
+    pub limiter: Mutex<Limiter>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub dice: Arc<dyn Dice>,
+    /// What this process works on now: the database decides races between processes, this one within.
+    pub busy: Mutex<HashSet<OperationId>>,
+}
+
+/// What one look at the database led to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tick {
+    /// Operations that moved.
+    pub moved: usize,
+    /// When there may be something to do again; `None` when only a signal can tell.
+    pub again_at: Option<Timestamp>,
+}
+
+/// What doing one thing led to.
+enum Did {
+    Moved,
+    Nothing,
+    /// The CRM may not be asked before this moment.
+    Held(Timestamp),
+}
+
+impl Worker {
+    /// Does everything that is due now, once.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be read; what concerns one operation is logged and left for the next tick.
+    pub async fn tick(&self) -> Result<Tick, StoreError> {
+        let now = self.clock.now();
+        let due = operations::claimable(self.store.reader(), self.bot, now, BATCH).await?;
+        let full = u64::try_from(due.len()).is_ok_and(|due| due == BATCH);
+        let done: Vec<_> = stream::iter(due)
+            .map(|stored| self.guarded(stored, false))
+            .buffer_unordered(self.concurrency)
+            .collect()
+            .await;
+        let mut tick = Tick::default();
+        for did in done {
+            match did {
+                Did::Moved => tick.moved += 1,
+                Did::Held(at) => tick.again_at = Some(tick.again_at.map_or(at, |known| known.min(at))),
+                Did::Nothing => {}
+            }
+        }
+        if full && tick.moved > 0 {
+            tick.again_at = Some(now);
+        }
+        Ok(tick)
+    }
+
+    /// Sends a freshly confirmed operation without waiting for its grace to end: its tap has been answered.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be read.
+    pub async fn send_now(&self, id: OperationId) -> Result<(), StoreError> {
+        if let Some(stored) = operations::load(self.store.reader(), id).await? {
+            let fresh = matches!(stored.operation.state, State::Pending { .. }) && stored.operation.attempts == 0;
+            if fresh {
+                self.guarded(stored, true).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// One operation, never twice at a time in this process; a failure concerns only it.
+    async fn guarded(&self, stored: Stored, even_if_not_due: bool) -> Did {
+        let id = stored.operation.id;
+        if !self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(id) {
+            return Did::Nothing;
+        }
+        let did = self.act(stored, even_if_not_due).await;
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        did.unwrap_or_else(|error| {
+            tracing::warn!(operation.id = %id, %error, "an operation could not be worked on now; it stays as stored");
+            Did::Nothing
+        })
+    }
+
+    async fn act(&self, stored: Stored, even_if_not_due: bool) -> Result<Did, StoreError> {
+        let now = self.clock.now();
+        let action = match next_action(&stored.operation, now, &self.policy) {
+            NextAction::Wait(_) if even_if_not_due => NextAction::Send,
+            action => action,
+        };
+        match action {
+            NextAction::Send => match self.admit(true).await? {
+                Some(at) => Ok(Did::Held(at)),
+                None => self.send(stored).await,
+            },
+            NextAction::Look | NextAction::Watch => match self.admit(false).await? {
+                Some(at) => Ok(Did::Held(at)),
+                None => self.look(stored).await,
+            },
+            NextAction::Check(candidate) => match self.admit(false).await? {
+                Some(at) => Ok(Did::Held(at)),
+                None => self.check(stored, &candidate.number).await,
+            },
+            NextAction::Tell(event) => self.tell(&stored, event, None).await.map(|moved| did(moved.is_some())),
+            NextAction::Wait(_) | NextAction::Nothing => Ok(Did::Nothing),
+        }
+    }
+
+    /// Until when the CRM may not be asked; `None` when it may now. A pause by staff stops sending, not looking.
+    async fn admit(&self, sends: bool) -> Result<Option<Timestamp>, StoreError> {
+        let now = self.clock.now();
+        if sends && settings::get(self.store.reader(), settings::PAUSED).await?.is_some() {
+            return Ok(Some(now.plus(Duration::from_secs(5))));
+        }
+        let admission = self.limiter.lock().unwrap_or_else(PoisonError::into_inner).admit(now);
+        Ok(match admission {
+            Admission::Go => None,
+            Admission::Wait { after, .. } => Some(now.plus(after)),
+        })
+    }
+
+    /// Brings an event to the one door. Returns the operation after it, or `None` when it had moved meanwhile.
+    async fn tell(&self, stored: &Stored, event: Event, detail: Option<String>) -> Result<Option<Stored>, StoreError> {
+        self.tell_as(stored, event, Some(stored.rev), Author { detail, ..self.author.clone() }).await
+    }
+
+    async fn tell_as(
+        &self,
+        stored: &Stored,
+        event: Event,
+        rev: Option<i64>,
+        author: Author,
+    ) -> Result<Option<Stored>, StoreError> {
+        let (id, policy, at) = (stored.operation.id, Arc::clone(&self.policy), self.clock.now());
+        let name = event.name();
+        let shared = Arc::new((event, author));
+        let advanced = self
+            .store
+            .write(move |tx| {
+                let (shared, policy) = (Arc::clone(&shared), Arc::clone(&policy));
+                async move { operations::advance(tx.as_ref(), id, rev, &shared.0, at, &policy, &shared.1).await }
+            })
+            .await?;
+        match advanced {
+            Advanced::Moved(after) => {
+                tracing::info!(
+                    operation.id = %id, operation.marker = %after.marker, event = name,
+                    state = after.operation.state.name(), "an operation moved"
+                );
+                Ok(Some(*after))
+            }
+            Advanced::Stale | Advanced::Gone => Ok(None),
+            Advanced::Illegal(illegal) => {
+                tracing::debug!(operation.id = %id, %illegal, "an event came too late to mean anything");
+                Ok(None)
+            }
+        }
+    }
+
+    /// The pause after an attempt that was provably not executed: doubled each time, with a fifth of jitter, and never
+    /// shorter than the CRM asked for.
+    fn retry_at(&self, attempts: u32, asked: Option<Duration>) -> Timestamp {
+        let pause = self.policy.backoff(attempts);
+        let fifth = u64::try_from(pause.as_millis() / 5).unwrap_or(0);
+        let jitter = Duration::from_millis(self.dice.below(fifth.max(1)));
+        self.clock.now().plus((pause + jitter).max(asked.unwrap_or_default()))
+    }
+}
+
+fn did(moved: bool) -> Did {
+    if moved { Did::Moved } else { Did::Nothing }
+}

@@ -201,12 +201,39 @@ texts! {
     StaffManyMarkers = "staff"."many_markers", Message, Free, ["marker", "count"];
     StaffNotInReview = "staff"."not_in_review", Message, Free, ["marker", "state"];
     StaffDoneLink = "staff"."done_link", Message, Review, ["marker", "number"];
+    StaffDoneUnchecked = "staff"."done_unchecked", Message, Created, ["marker", "number"];
     StaffDoneLook = "staff"."done_look", Message, Review, ["marker"];
     StaffDoneCreate = "staff"."done_create", Message, Review, ["marker"];
     StaffDoneReject = "staff"."done_reject", Message, Rejected, ["marker"];
     StaffTooLate = "staff"."too_late", Message, Free, ["marker", "state"];
     StaffLateTwin = "staff"."late_twin", Message, Free, ["marker", "number", "other"];
     StaffCrmRefusesUs = "staff"."crm_refuses_us", Message, Free, [];
+    StaffButtonWhy = "staff"."button_why", Button, Free, [];
+    StaffHintLink = "staff"."hint_link", Message, Free, ["marker"];
+    StaffHintCreate = "staff"."hint_create", Message, Free, ["marker"];
+    StaffHintReject = "staff"."hint_reject", Message, Free, ["marker"];
+    StaffShelved = "staff"."shelved", Message, Free, ["row", "error"];
+    StaffUndelivered = "staff"."undelivered", Message, Free, ["row", "kind", "why"];
+    StaffNotYours = "staff"."not_yours", Message, Free, [];
+    StaffOwnerOnly = "staff"."owner_only", Message, Free, [];
+    StaffNoSearch = "staff"."no_search", Message, Free, [];
+    StaffReasonWanted = "staff"."reason_wanted", Message, Free, [];
+    StaffAlreadyLinked = "staff"."already_linked", Message, Free, ["number", "marker"];
+    StaffPaused = "staff"."paused", Message, Free, [];
+    StaffResumed = "staff"."resumed", Message, Free, [];
+    StaffShelfEmpty = "staff"."shelf_empty", Message, Free, [];
+    StaffShelfLine = "staff"."shelf_line", Message, Free, ["row", "age", "error"];
+    StaffReplayed = "staff"."replayed", Message, Free, ["row"];
+    StaffNoSuchRow = "staff"."no_such_row", Message, Free, ["row"];
+    StaffWhyHead = "staff"."why_head", Message, Free, ["marker", "state"];
+    StaffMore = "staff"."more", Message, Free, ["count"];
+    StaffHelp = "staff"."help", Message, Free, [];
+
+    // How long ago.
+    AgeSeconds = "age"."seconds", Message, Nothing, ["n"];
+    AgeMinutes = "age"."minutes", Message, Nothing, ["n"];
+    AgeHours = "age"."hours", Message, Nothing, ["n"];
+    AgeDays = "age"."days", Message, Nothing, ["n"];
 
     // Why a case stands before a human.
     ReasonBlind = "reason"."blind", Message, Review, [];

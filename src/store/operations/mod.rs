@@ -8,7 +8,8 @@ use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait as _, sea_query::On
 
 pub use advance::{Advanced, Author, advance};
 pub use query::{
-    by_draft_version, by_marker, by_ticket_number, claimable, count_by_state, erase, load, of_person, submitted_since,
+    Attempt, attempts, by_draft_version, by_marker, by_ticket_number, claimable, count_by_state, erase, load,
+    of_person, submitted_since,
 };
 
 use super::{

@@ -10,7 +10,10 @@ use super::{Stored, read, version_to_row};
 use crate::{
     clock::Timestamp,
     ids::{BotId, ConfirmVersion, DraftId, Marker, OperationId, UserId},
-    store::{StoreError, entity::operations},
+    store::{
+        StoreError,
+        entity::{attempts, operations},
+    },
 };
 
 /// An operation by its id.
@@ -158,4 +161,44 @@ pub async fn erase<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Resu
         .exec(db)
         .await?;
     Ok(erased.rows_affected)
+}
+
+/// A call to the CRM, as its row tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// Counted from 1.
+    pub attempt: u32,
+    /// Which worker made it.
+    pub worker: String,
+    /// When its row was written, before the call.
+    pub began_at: Timestamp,
+    /// When its end was recorded.
+    pub ended_at: Option<Timestamp>,
+    /// How it ended, as its word.
+    pub outcome: Option<String>,
+    /// What was seen, without secrets or answers.
+    pub detail: Option<String>,
+}
+
+/// The attempts of an operation, in order.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn attempts<C: ConnectionTrait>(db: &C, operation: OperationId) -> Result<Vec<Attempt>, StoreError> {
+    let rows = attempts::Entity::find()
+        .filter(attempts::Column::OperationId.eq(operation.0))
+        .order_by_asc(attempts::Column::Attempt)
+        .all(db)
+        .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Attempt {
+            attempt: u32::try_from(row.attempt).unwrap_or(0),
+            worker: row.worker,
+            began_at: Timestamp(row.began_at),
+            ended_at: row.ended_at.map(Timestamp),
+            outcome: row.outcome,
+            detail: row.detail,
+        })
+        .collect())
 }

@@ -1,14 +1,17 @@
-//! An operation's state in words for its person: the answer to a tap, the status card, the outcome. Each claims exactly
-//! what the state proves.
+//! An operation's state in words: the answer to a tap, the status card, the outcome, the reason of a case. Each claims
+//! exactly what the state proves.
 
+use std::time::Duration;
+
+use super::texts::{Key, Texts};
 use crate::{
-    catalog::texts::{Key, Texts},
+    clock::Timestamp,
     domain::{
+        blank,
         notice::{Button, Words},
-        operation::{Ground, Operation, RejectedBy, State},
+        operation::{Ground, Operation, RejectedBy, ReviewReason, State},
     },
     ids::Marker,
-    telegram::button::{Intent, Wish},
 };
 
 /// Whether the CRM may hold it although it waits to be sent again.
@@ -48,9 +51,9 @@ pub fn state_words(texts: &Texts, lang: &str, operation: &Operation) -> String {
     texts.say(lang, key, &[])
 }
 
-/// The status card. `reopened` is the draft's revision once it may be changed again.
+/// The status card. `edit` is the data of the button that changes the answers, once they may be changed again.
 #[must_use]
-pub fn status_card(texts: &Texts, lang: &str, operation: &Operation, marker: &Marker, reopened: Option<i64>) -> Words {
+pub fn status_card(texts: &Texts, lang: &str, operation: &Operation, marker: &Marker, edit: Option<String>) -> Words {
     let marker = ("marker", marker.as_str());
     let key = match &operation.state {
         State::Created { ticket } => {
@@ -66,13 +69,7 @@ pub fn status_card(texts: &Texts, lang: &str, operation: &Operation, marker: &Ma
         State::Rejected { reason, by } => {
             let key = if *by == RejectedBy::Crm { Key::CardRejected } else { Key::CardRejectedStaff };
             let text = texts.say(lang, key, &[("reason", reason), marker]);
-            let rows = reopened.map(|revision| {
-                let wish = |label, wish| {
-                    let intent = Intent::Draft { draft: operation.draft, revision, wish };
-                    Button::data(texts.say(lang, label, &[]), intent.encode())
-                };
-                vec![vec![wish(Key::DialogEdit, Wish::Menu)]]
-            });
+            let rows = edit.map(|data| vec![vec![Button::data(texts.say(lang, Key::DialogEdit, &[]), data)]]);
             return Words::with_buttons(text, rows.unwrap_or_default());
         }
         State::Pending { .. } if may_be_there(operation) => Key::CardUnknown,
@@ -96,4 +93,47 @@ pub fn outcome_words(texts: &Texts, lang: &str, operation: &Operation, marker: &
         State::Rejected { reason, .. } => texts.say(lang, Key::NoticeRejected, &[("reason", reason)]),
         _ => return None,
     }))
+}
+
+/// Why a human must choose, in one plain sentence.
+#[must_use]
+pub fn reason_words(texts: &Texts, lang: &str, reason: &ReviewReason) -> String {
+    let say = |key, args: &[(&str, &str)]| texts.say(lang, key, args);
+    match reason {
+        ReviewReason::Blind => say(Key::ReasonBlind, &[]),
+        ReviewReason::Absent => say(Key::ReasonAbsent, &[]),
+        ReviewReason::CrmSilent => say(Key::ReasonCrmSilent, &[]),
+        ReviewReason::Several { tickets } => {
+            let numbers: Vec<_> = tickets.iter().map(|ticket| ticket.number.as_str()).collect();
+            say(Key::ReasonSeveral, &[("numbers", &numbers.join(", "))])
+        }
+        ReviewReason::ExistsUnseen => say(Key::ReasonExistsUnseen, &[]),
+        ReviewReason::KeyExpired => say(Key::ReasonKeyExpired, &[]),
+        ReviewReason::NeverSent => say(Key::ReasonNeverSent, &[]),
+        ReviewReason::NotResent => say(Key::ReasonNotResent, &[]),
+        ReviewReason::BadNumber { number, exists: false } => say(Key::ReasonBadNumber, &[("number", number)]),
+        ReviewReason::BadNumber { number, exists: true } => say(Key::ReasonForeignNumber, &[("number", number)]),
+        ReviewReason::Unchecked { number } => say(Key::ReasonUnchecked, &[("number", number)]),
+    }
+}
+
+/// How long ago, in the largest unit that fits.
+#[must_use]
+pub fn age(texts: &Texts, lang: &str, now: Timestamp, since: Timestamp) -> String {
+    let seconds = now.since(since).max(Duration::ZERO).as_secs();
+    let (key, number) = match seconds {
+        0..60 => (Key::AgeSeconds, seconds),
+        60..3_600 => (Key::AgeMinutes, seconds / 60),
+        3_600..86_400 => (Key::AgeHours, seconds / 3_600),
+        _ => (Key::AgeDays, seconds / 86_400),
+    };
+    texts.say(lang, key, &[("n", &number.to_string())])
+}
+
+/// Somebody's words as staff see them: what reorders or hides text is taken out, long ones are cut.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let joins_emoji = |c: char| matches!(c, '\u{200D}' | '\u{FE0F}');
+    let clean: String = text.chars().filter(|c| joins_emoji(*c) || !blank::is_invisible(*c)).collect();
+    if clean.chars().count() <= 300 { clean } else { clean.chars().take(299).chain(['…']).collect() }
 }
