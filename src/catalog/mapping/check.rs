@@ -57,6 +57,7 @@ pub fn check(source: &str, fields: &[Field]) -> Vec<Mistake> {
     let mut names: Vec<String> = template.undeclared_variables(true).into_iter().collect();
     names.sort();
     let mut mistakes: Vec<Mistake> = names.iter().filter_map(|name| unknown(name, source, fields)).collect();
+    mistakes.extend(fields.iter().filter_map(|field| never_equal(field, source)));
     if mistakes.is_empty() {
         mistakes.extend(try_out(&environment, source, fields));
     }
@@ -65,7 +66,7 @@ pub fn check(source: &str, fields: &[Field]) -> Vec<Mistake> {
 }
 
 fn syntax_hint(source: &str) -> String {
-    let hint = if source.contains("{%") { "see the template section of the form guide" } else { "{{ answers.name }}" };
+    let hint = if source.contains("{%") { "{% if answers.email %}…{% endif %}" } else { "{{ answers.name }}" };
     hint.to_owned()
 }
 
@@ -95,6 +96,22 @@ fn unknown(name: &str, source: &str, fields: &[Field]) -> Option<Mistake> {
         (format!("`{name}` is unknown here"), nearest::hint(name, NAMES.into_iter().chain(["answers"])))
     };
     Some(Mistake { line, what, hint })
+}
+
+/// A choice compared as a whole: it is never equal to a text, which would silently drop a part of the ticket.
+fn never_equal(field: &Field, source: &str) -> Option<Mistake> {
+    let has_id = matches!(field.kind, FieldKind::Choice { .. } | FieldKind::Slot { .. });
+    let name = format!("answers.{}", field.id);
+    let (at, _) = source.match_indices(&name).find(|(at, _)| {
+        let after = source.get(at + name.len()..).unwrap_or_default().trim_start();
+        after.starts_with("==") || after.starts_with("!=")
+    })?;
+    let line = source.get(..at).unwrap_or_default().matches('\n').count() + 1;
+    has_id.then(|| Mistake {
+        line,
+        what: format!("`{name}` is compared as a whole and never equal"),
+        hint: format!("write {name}.id or {name}.label"),
+    })
 }
 
 /// Renders over sample answers, given and skipped: finds unknown filters and endless loops before a client does.

@@ -122,7 +122,7 @@ fn max_connections(section: &Section<'_>) -> u8 {
 
 /// The path of a webhook address that Telegram can bring updates to.
 fn webhook_path(section: &Section<'_>, text: &str, api_url: &str) -> Option<String> {
-    let mut refuse = |what: &str, hint: &str| section.error("url", format!("`telegram.webhook.url` {what}"), hint);
+    let refuse = |what: &str, hint: &str| section.error("url", format!("`telegram.webhook.url` {what}"), hint);
     let url = match Url::parse(text) {
         Ok(url) => url,
         Err(error) => {
