@@ -184,7 +184,7 @@ impl World {
         let crm_addr = local(&crm_listener)?;
         let (changes, tasks, lines) = (Changes::default(), Tasks::default(), Lines::default());
         let WorldOptions { clock, service, token, crm_token, staff_chat, .. } = options;
-        let bot_api = BotApi::new(&token, staff_chat, Arc::clone(&clock), changes.clone(), tasks.clone());
+        let bot_api = BotApi::new(&token, staff_chat, Arc::clone(&clock), changes.clone(), &tasks);
         let bot_api = bot_api.ok_or(StartError::Token)?;
         let crm = Arc::new(Crm::new(crm_addr, crm_token, clock, changes.clone(), tasks.clone()));
         crm.open(crm_listener).await;

@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn kinds_nobody_asked_for_are_not_queued() {
         let mut queue = Queue::default();
-        let mut push = |queue: &mut Queue, kind| queue.push(kind, Lane::Chat(1), &json!({}), NOW).is_some();
+        let push = |queue: &mut Queue, kind| queue.push(kind, Lane::Chat(1), &json!({}), NOW).is_some();
         assert!(push(&mut queue, "message") && !push(&mut queue, "message_reaction"));
         queue.allow(Some(&json!(["callback_query"])));
         assert!(!push(&mut queue, "message") && push(&mut queue, "callback_query"));
