@@ -8,13 +8,14 @@ use axum::{
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Path, content type, content.
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 11] = [
     ("/", "text/html; charset=utf-8", include_str!("../../templates/web/index.html")),
     ("/style.css", "text/css; charset=utf-8", include_str!("../../templates/web/style.css")),
     ("/favicon.svg", "image/svg+xml", include_str!("../../templates/web/favicon.svg")),
     ("/boot.js", SCRIPT, include_str!("../../templates/web/boot.js")),
     ("/app.js", SCRIPT, include_str!("../../templates/web/app.js")),
     ("/chat.js", SCRIPT, include_str!("../../templates/web/chat.js")),
+    ("/message.js", SCRIPT, include_str!("../../templates/web/message.js")),
     ("/desk.js", SCRIPT, include_str!("../../templates/web/desk.js")),
     ("/dom.js", SCRIPT, include_str!("../../templates/web/dom.js")),
     ("/net.js", SCRIPT, include_str!("../../templates/web/net.js")),
