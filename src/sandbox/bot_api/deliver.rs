@@ -43,9 +43,23 @@ struct Tried {
 /// What is known of the deliveries under way. It belongs to the one delivering task.
 #[derive(Default)]
 struct Progress {
-    hook: Option<Hook>,
+    /// The address the failures belong to.
+    url: String,
     busy: HashSet<Lane>,
     failing: HashMap<Lane, Failing>,
+}
+
+impl Progress {
+    fn may_start(&self, lane: Lane, now: Instant, hook: &Hook) -> bool {
+        if self.busy.contains(&lane) {
+            return false;
+        }
+        match self.failing.get(&lane) {
+            Some(failing) => failing.due <= now,
+            // Failing lanes use up places of their own: many of them stop all delivery, as they do at Telegram.
+            None => self.failing.len() + self.busy.len() < 2 * hook.max_connections,
+        }
+    }
 }
 
 impl BotApi {
@@ -76,38 +90,29 @@ impl BotApi {
 
     /// Starts every delivery that may start now; answers how long nothing else will be due.
     fn start_due(&self, progress: &mut Progress, sending: &mut JoinSet<Tried>, client: &Client) -> Duration {
-        let now = Instant::now();
-        let (hook, heads) = self.read(|book, now| {
-            let Some(hook) = book.hook.clone() else { return (None, Vec::new()) };
-            let heads = book.queue.heads(now, |lane| progress.busy.contains(&lane));
-            (Some(hook), heads)
-        });
-        let Some(hook) = hook else {
-            progress.hook = None;
+        let Some(hook) = self.read(|book, _| book.hook.clone()) else {
+            progress.url.clear();
             return LOOK_AGAIN;
         };
         // A new address starts afresh, without the pauses the old one had earned.
-        if progress.hook.as_ref().is_none_or(|before| before.url != hook.url) {
+        if progress.url != hook.url {
             progress.failing.clear();
+            progress.url.clone_from(&hook.url);
         }
-        progress.hook = Some(hook.clone());
-        let mut wait = LOOK_AGAIN;
+        let now = Instant::now();
+        let room = hook.max_connections.saturating_sub(sending.len());
+        let heads = self.read(|book, at| book.queue.heads(at, room, |lane| progress.may_start(lane, now, &hook)));
+        // With room left over, a due lane without an update has lost it to old age, and with it its place.
+        if heads.len() < room {
+            let waits = |lane: &Lane| heads.iter().any(|update| update.lane == *lane);
+            progress.failing.retain(|lane, failing| failing.due > now || waits(lane) || progress.busy.contains(lane));
+        }
         for update in heads {
-            let failing = progress.failing.get(&update.lane);
-            if let Some(failing) = failing.filter(|failing| failing.due > now) {
-                wait = wait.min(failing.due - now);
-                continue;
-            }
-            // Failing lanes use up places of their own: many of them stop all delivery, as they do at Telegram.
-            let in_work = progress.failing.len() + progress.busy.len();
-            let no_room = failing.is_none() && in_work >= 2 * hook.max_connections;
-            if no_room || sending.len() >= hook.max_connections {
-                continue;
-            }
             progress.busy.insert(update.lane);
             sending.spawn(post(client.clone(), hook.clone(), update));
         }
-        wait
+        let dues = progress.failing.values().map(|failing| failing.due);
+        dues.filter(|due| *due > now).map(|due| due - now).min().unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN)
     }
 
     fn settle(&self, progress: &mut Progress, tried: Tried) {

@@ -1,4 +1,16 @@
 //! The control API: JSON over HTTP for the page, the tests and load tools. Each route is one act on the outside world.
+//!
+//! | route under `/sandbox` | does |
+//! |---|---|
+//! | `POST clients/{user}/{act}` | a person acts: text, start, edit, contact, tap, photo, sticker, voice, block, unblock |
+//! | `POST updates/raw` · `updates/redeliver` | any update · an old one again, to the letter |
+//! | `GET chats/{chat}/messages` · `acks` | what was said · what taps were answered |
+//! | `GET`, `DELETE crm/tickets` | the tickets |
+//! | `GET`, `POST`, `DELETE {crm or telegram}/faults`, `…/faults/{id}` | faults on order |
+//! | `POST {crm or telegram}/release` · `GET …/log` | lets held calls go · the calls received |
+//! | `POST crm/down` · `crm/options` · `telegram/options` | the CRM's listener · how both behave |
+//! | `GET`, `POST switches` · `service` | the page's sticky faults · the service's process |
+//! | `GET state` · `events` | everything the page shows · when to fetch it again |
 
 mod guard;
 mod state;

@@ -157,6 +157,27 @@ async fn the_page_is_served_from_the_binary_and_closed_to_strangers() {
 }
 
 #[tokio::test]
+async fn every_file_the_page_asks_for_is_there() {
+    let bench = Bench::start().await;
+    let mut wanted = vec!["/".to_owned()];
+    let mut seen = std::collections::BTreeSet::new();
+    while let Some(path) = wanted.pop() {
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        let response = bench.http.get(format!("{}{path}", bench.world.api_url())).send().await.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        let text = response.text().await.unwrap();
+        // What stands between these and the next quote is a path of ours.
+        for before in ["src=\"/", "href=\"/", "from \"./", "from \"/", "import \"./", "import \"/"] {
+            let paths = text.split(before).skip(1).filter_map(|rest| rest.split('"').next());
+            wanted.extend(paths.map(|path| format!("/{path}")));
+        }
+    }
+    assert!(seen.len() > 4, "{seen:?}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_done_is_said_in_words() {
     let bench = Bench::start().await;
     for (path, body, status, word) in [

@@ -87,6 +87,26 @@ async fn each_fault_makes_as_many_tickets_as_its_name_says() {
 }
 
 #[tokio::test]
+async fn a_lost_answer_is_not_asked_for_again_behind_the_callers_back() {
+    let bench = Bench::start().await;
+    // A client that keeps its connections, as most do.
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let create = |key: &str| {
+        let url = format!("{}/tickets", bench.world.crm_base_url());
+        http.post(url).bearer_auth("sandbox-secret").header("Idempotency-Key", key).json(&Bench::ticket(key)).send()
+    };
+    create("k1").await.unwrap().text().await.unwrap();
+    for deed in ["lose_answer", "lose_request"] {
+        bench.crm_fault(json!({ "on": "POST /tickets", "do": deed })).await;
+        let before = bench.calls("crm").await.len();
+        let error = create(deed).await.unwrap_err();
+        assert!(!error.is_connect(), "{error:?}");
+        assert_eq!(bench.calls("crm").await.len(), before + 1, "{deed}");
+    }
+    assert_eq!(bench.count().await, 2);
+}
+
+#[tokio::test]
 async fn the_second_call_is_the_one_that_goes_wrong() {
     let bench = Bench::start().await;
     let rule = json!({ "on": "post /tickets", "from": 2, "times": 2, "do": "error_before", "status": 503 });
