@@ -43,6 +43,11 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The largest request body, bytes.
 const BODY_LIMIT: usize = 1024 * 1024;
+/// The two clients who are there from the start, and whose chats the page shows.
+pub const CLIENTS: [i64; 2] = [101, 102];
+/// The two staff members who are there from the start.
+pub const STAFF: [i64; 2] = [9001, 9002];
+
 /// Where the world listens unless told otherwise.
 const DEFAULT_PORT: u16 = 8088;
 
@@ -168,6 +173,7 @@ pub struct World {
     outside: Arc<Outside>,
     addr: SocketAddr,
     token: String,
+    crm_token: String,
     tasks: Tasks,
     lines: Lines,
 }
@@ -184,9 +190,9 @@ impl World {
         let crm_addr = local(&crm_listener)?;
         let (changes, tasks, lines) = (Changes::default(), Tasks::default(), Lines::default());
         let WorldOptions { clock, service, token, crm_token, staff_chat, .. } = options;
-        let bot_api = BotApi::new(&token, staff_chat, Arc::clone(&clock), changes.clone(), tasks.clone());
+        let bot_api = BotApi::new(&token, staff_chat, Arc::clone(&clock), changes.clone(), &tasks);
         let bot_api = bot_api.ok_or(StartError::Token)?;
-        let crm = Arc::new(Crm::new(crm_addr, crm_token, clock, changes.clone(), tasks.clone()));
+        let crm = Arc::new(Crm::new(crm_addr, crm_token.clone(), clock, changes.clone(), tasks.clone()));
         crm.open(crm_listener).await;
         let outside = Arc::new(Outside { bot_api, crm, changes, service, staff_chat });
         let served = control::router(Arc::clone(&outside)).into_make_service_with_connect_info::<Line>();
@@ -196,7 +202,7 @@ impl World {
                 tracing::error!(%error, "sandbox: the world stopped answering");
             }
         });
-        Ok(Self { outside, addr, token, tasks, lines })
+        Ok(Self { outside, addr, token, crm_token, tasks, lines })
     }
 
     /// Where the world listens.
@@ -227,6 +233,18 @@ impl World {
     #[must_use]
     pub fn token(&self) -> &str {
         &self.token
+    }
+
+    /// The bearer token the fake CRM asks for.
+    #[must_use]
+    pub fn crm_token(&self) -> &str {
+        &self.crm_token
+    }
+
+    /// The staff's group.
+    #[must_use]
+    pub fn staff_chat(&self) -> i64 {
+        self.outside.staff_chat
     }
 
     /// Ends everything and waits until it has: both ports are free afterwards.

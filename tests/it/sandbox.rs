@@ -1,5 +1,12 @@
 //! The sandbox over real HTTP: the emulator, the fake CRM, faults on order.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+
+mod control;
+mod crm;
+mod telegram;
+mod webhook;
+
 use std::{sync::Arc, time::Duration};
 
 use reqwest::{Client, Method, StatusCode};
@@ -20,8 +27,12 @@ struct Bench {
 
 impl Bench {
     async fn start() -> Self {
+        Self::with(WorldOptions::default()).await
+    }
+
+    async fn with(options: WorldOptions) -> Self {
         let clock = ManualClock::at(Timestamp(1_796_030_962_000));
-        let options = WorldOptions { listen: Listen::Free, clock: Arc::new(clock.clone()), ..WorldOptions::default() };
+        let options = WorldOptions { listen: Listen::Free, clock: Arc::new(clock.clone()), ..options };
         let world = World::start(options).await.unwrap();
         // No idle connections: a cut one must never be mistaken for a stale one and silently tried again.
         let http = Client::builder().no_proxy().pool_max_idle_per_host(0).timeout(Duration::from_secs(20)).build();
@@ -45,6 +56,31 @@ impl Bench {
         let (status, answer) = self.call(Method::GET, &format!("/sandbox{path}"), json!({})).await;
         assert_eq!(status, 200, "{path}: {answer}");
         answer
+    }
+
+    async fn delete(&self, path: &str) -> Value {
+        let (status, answer) = self.call(Method::DELETE, &format!("/sandbox{path}"), json!({})).await;
+        assert_eq!(status, 200, "{path}: {answer}");
+        answer
+    }
+
+    /// A control act that is refused: status and words.
+    async fn cannot(&self, path: &str, body: Value) -> (u16, String) {
+        let (status, answer) = self.call(Method::POST, &format!("/sandbox{path}"), body).await;
+        (status.as_u16(), answer["error"].as_str().unwrap_or_else(|| panic!("{path}: {answer}")).to_owned())
+    }
+
+    async fn calls(&self, server: &str) -> Vec<Value> {
+        self.get(&format!("/{server}/log")).await["calls"].as_array().unwrap().clone()
+    }
+
+    /// Looks again after each change the world announces, until it is so.
+    async fn until(&self, what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+        let mut events = self.http.get(format!("{}/sandbox/events", self.world.api_url())).send().await.unwrap();
+        while !is_so().await {
+            let next = tokio::time::timeout(Duration::from_secs(10), events.chunk()).await;
+            assert!(matches!(next, Ok(Ok(Some(_)))), "{what} did not come");
+        }
     }
 
     fn bot_url(&self, method: &str) -> String {
@@ -100,60 +136,4 @@ impl Bench {
     async fn crm_fault(&self, rule: Value) -> Value {
         self.post("/crm/faults", rule).await
     }
-}
-
-#[tokio::test]
-async fn a_typed_text_a_question_a_tap_and_its_answer() {
-    let bench = Bench::start().await;
-    let me = bench.bot("getMe", json!({})).await;
-    assert_eq!(me["id"], 1_000_000_001);
-    let acted = bench.post("/clients/101/text", json!({ "text": "/start форма" })).await;
-    let updates = bench.updates(0).await;
-    assert_eq!(updates.len(), 1);
-    let message = &updates[0]["message"];
-    assert_eq!(updates[0]["update_id"], acted["update_ids"][0]);
-    assert_eq!(message["from"]["first_name"], "Анна");
-    assert_eq!(message["chat"], json!({ "id": 101, "type": "private", "first_name": "Анна", "last_name": "Смирнова" }));
-    assert_eq!(message["entities"], json!([{ "type": "bot_command", "offset": 0, "length": 6 }]));
-    assert_eq!(message["date"], 1_796_030_962);
-
-    let keyboard = json!({ "inline_keyboard": [[{ "text": "Отправить заявку", "callback_data": "s:1" }]] });
-    let sent = bench.bot("sendMessage", json!({ "chat_id": 101, "text": "Сводка", "reply_markup": keyboard })).await;
-    let next = updates[0]["update_id"].as_i64().unwrap() + 1;
-    let tap = json!({ "message_id": sent["message_id"], "button": "Отправить заявку" });
-    let tapped = bench.post("/clients/101/tap", tap).await;
-    let updates = bench.updates(next).await;
-    let query = &updates[0]["callback_query"];
-    assert_eq!((&query["data"], &query["from"]["id"]), (&json!("s:1"), &json!(101)));
-    assert_eq!(query["message"], sent);
-    assert_eq!(query["id"], tapped["callback_id"]);
-
-    bench.clock.advance(Duration::from_millis(300));
-    bench.bot("answerCallbackQuery", json!({ "callback_query_id": query["id"], "text": "принято" })).await;
-    let ack = &bench.get("/acks").await["acks"][0];
-    assert_eq!((&ack["text"], &ack["outcome"]), (&json!("принято"), &json!("answered")));
-    assert_eq!(ack["answered_at"].as_i64().unwrap() - ack["tapped_at"].as_i64().unwrap(), 300);
-
-    let edit = json!({ "chat_id": 101, "message_id": sent["message_id"], "text": "Принято" });
-    bench.bot("editMessageText", edit).await;
-    let shown = &bench.get("/chats/101/messages").await["messages"][1];
-    assert_eq!((&shown["text"], &shown["keyboard"]), (&json!("Принято"), &Value::Null));
-    assert_eq!(shown["edits"][0]["text"], "Сводка");
-    assert_eq!(shown["edits"][0]["keyboard"], json!([[{ "text": "Отправить заявку", "data": "s:1" }]]));
-}
-
-#[tokio::test]
-async fn a_ticket_is_created_once_found_and_kept_to_the_letter() {
-    let bench = Bench::start().await;
-    let sent = Bench::ticket("k1");
-    let (status, made) = bench.create("k1", &sent).await.unwrap();
-    assert_eq!((status.as_u16(), &made["number"], &made["id"]), (201, &json!("1001"), &json!("t-1001")));
-    assert_eq!(bench.create("k1", &sent).await.unwrap(), (StatusCode::OK, made.clone()));
-    assert_eq!(bench.find("k1").await, (StatusCode::OK, json!({ "items": [made] })));
-    assert_eq!(bench.find("k2").await, (StatusCode::OK, json!({ "items": [] })));
-    let kept = &bench.get("/crm/tickets").await["tickets"][0];
-    for field in ["external_id", "marker", "subject", "body", "contact", "fields"] {
-        assert_eq!(kept[field], sent[field], "{field}");
-    }
-    assert_eq!(kept["key"], "k1");
 }

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::clock::Timestamp;
+use crate::{
+    clock::Timestamp,
+    sandbox::{CLIENTS, STAFF},
+};
 
 /// A person of the sandbox.
 #[derive(Debug, Clone)]
@@ -264,9 +267,8 @@ impl Chats {
     /// The people and the group that are there from the start.
     pub(super) fn inhabited(staff_chat: i64) -> Self {
         let mut chats = Self::default();
-        let people =
-            [(101, "Анна Смирнова"), (102, "Борис Петров"), (9001, "Ольга (сотрудник)"), (9002, "Пётр (сотрудник)")];
-        for (id, name) in people {
+        let names = ["Анна Смирнова", "Борис Петров", "Ольга (сотрудник)", "Пётр (сотрудник)"];
+        for (id, name) in CLIENTS.into_iter().chain(STAFF).zip(names) {
             chats.person(id, Some(name), None);
         }
         chats.add(staff_chat, "Сотрудники", false);

@@ -152,4 +152,17 @@ mod tests {
             assert!(refusal.description.contains(words), "{}", refusal.description);
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_is_written_entities_lie_inside_the_text(source in "(<|/|>|&|;|#|b|a href=\"x\"|i| |я|😀|lt|x1f600){0,24}") {
+            if let Ok((text, entities)) = parse(&source) {
+                let length = units(&text) as u64;
+                for entity in entities.as_array().into_iter().flatten() {
+                    let end = entity["offset"].as_u64().unwrap() + entity["length"].as_u64().unwrap();
+                    assert!(end <= length, "{source:?} gave {entity} over {length}");
+                }
+            }
+        }
+    }
 }

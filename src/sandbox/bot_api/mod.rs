@@ -4,6 +4,7 @@ mod acts;
 mod book;
 mod chats;
 mod commands;
+mod deliver;
 mod html;
 mod markup;
 mod methods;
@@ -45,7 +46,6 @@ pub(super) struct BotApi {
     clock: Arc<dyn Clock>,
     changes: Changes,
     stage: Stage,
-    tasks: Tasks,
     book: Mutex<Book>,
     /// Woken when something is queued, or when who may fetch it changes.
     queued: Notify,
@@ -61,17 +61,19 @@ fn bot_of(token: &str) -> Option<i64> {
 }
 
 impl BotApi {
-    /// `None` if the token has not the form of one.
+    /// Starts it with its delivering task; `None` if the token has not the form of one.
     pub(super) fn new(
         token: &str,
         staff_chat: i64,
         clock: Arc<dyn Clock>,
         changes: Changes,
-        tasks: Tasks,
+        tasks: &Tasks,
     ) -> Option<Arc<Self>> {
         let book = Mutex::new(Book::new(bot_of(token)?, staff_chat));
-        let api = Self { clock, changes, stage: Stage::new(tasks.clone()), tasks, book, queued: Notify::new() };
-        Some(Arc::new(api))
+        let stage = Stage::new(tasks.clone());
+        let api = Arc::new(Self { clock, changes, stage, book, queued: Notify::new() });
+        tasks.spawn(Arc::clone(&api).deliver());
+        Some(api)
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {
@@ -111,6 +113,12 @@ impl BotApi {
         Ok(self.with(|book, now| book.queue.push_raw(inside, Lane::Chat(chat), LIFE, now)))
     }
 
+    /// The answer to a body that nobody reads to its end.
+    pub(super) fn too_large(&self) -> Response {
+        let refusal = Refusal { code: 413, description: "Request Entity Too Large".to_owned() };
+        Reply::json(413, refusal.body(None)).into_response()
+    }
+
     /// Answers one call; `rest` is the path after `/bot`.
     pub(super) async fn received(
         self: &Arc<Self>,
@@ -135,6 +143,8 @@ impl BotApi {
             let entry = serde_json::json!({ "method": method, "params": params.json() });
             (book.log.open(now, method, entry), book.plan.pick(method))
         });
+        // Also for polls: whoever waits for a call to arrive looks again.
+        self.changes.note();
         let method = method.to_ascii_lowercase();
         let call = BotCall { api: Arc::clone(self), seq, bot, method, params };
         self.stage.play(rule, Arc::new(call), line).await

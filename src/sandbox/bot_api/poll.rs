@@ -52,6 +52,10 @@ impl BotApi {
             Ok(taken) => taken,
             Err(_) => self.look(place, offset, limit),
         };
+        // A poll that brought nothing changes nothing the page shows.
+        if taken.as_ref().is_ok_and(|updates| !updates.is_empty()) {
+            self.changes.note();
+        }
         match taken {
             Ok(updates) => Reply::json(200, format!("{{\"ok\":true,\"result\":[{}]}}", updates.join(","))),
             Err(words) => refused(words),

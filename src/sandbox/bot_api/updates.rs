@@ -1,6 +1,10 @@
 //! The queue of updates: numbering, life time, confirmation by offset, repeats. Pure bookkeeping.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::{HashSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde_json::Value;
 
@@ -16,6 +20,8 @@ pub(super) const TAP_LIFE: Duration = Duration::from_secs(150);
 const REMEMBERED: usize = 20_000;
 /// An offset further than this ahead of the next number is out of range.
 const OFFSET_SLACK: i64 = 10;
+/// The end of time.
+const NEVER: Timestamp = Timestamp(i64::MAX);
 /// Kinds that a bot gets only if it asks for them by name.
 const ON_REQUEST: [&str; 3] = ["chat_member", "message_reaction", "message_reaction_count"];
 
@@ -51,6 +57,8 @@ pub(in crate::sandbox) struct Queue {
     next_id: i64,
     /// By number; a repeat stands where its number belongs.
     waiting: VecDeque<Queued>,
+    /// Nothing in the queue ends before this; a long queue is not searched in vain at every look.
+    ends_from: Timestamp,
     past: VecDeque<Queued>,
     allowed: Option<Vec<String>>,
     /// Every new update is delivered twice.
@@ -59,7 +67,14 @@ pub(in crate::sandbox) struct Queue {
 
 impl Default for Queue {
     fn default() -> Self {
-        Self { next_id: FIRST_ID, waiting: VecDeque::new(), past: VecDeque::new(), allowed: None, twice: false }
+        Self {
+            next_id: FIRST_ID,
+            waiting: VecDeque::new(),
+            ends_from: NEVER,
+            past: VecDeque::new(),
+            allowed: None,
+            twice: false,
+        }
     }
 }
 
@@ -105,6 +120,7 @@ impl Queue {
             self.past.pop_front();
         }
         self.past.push_back(update.clone());
+        self.ends_from = self.ends_from.min(expires_at);
         self.waiting.push_back(update);
         id
     }
@@ -118,6 +134,7 @@ impl Queue {
         let Some(past) = self.past.iter().rev().find(|update| update.id == id) else { return false };
         let again =
             Queued { expires_at: now.plus(past.life), twice: false, again: true, handed: false, ..past.clone() };
+        self.ends_from = self.ends_from.min(again.expires_at);
         let place = self.waiting.partition_point(|update| update.id <= id);
         self.waiting.insert(place, again);
         true
@@ -133,7 +150,11 @@ impl Queue {
     }
 
     fn expire(&mut self, now: Timestamp) {
+        if self.ends_from > now {
+            return;
+        }
         self.waiting.retain(|update| update.expires_at > now);
+        self.ends_from = self.waiting.iter().map(|update| update.expires_at).min().unwrap_or(NEVER);
     }
 
     /// How many updates wait.
@@ -163,17 +184,12 @@ impl Queue {
         handed
     }
 
-    /// The first update of each lane that is not busy.
-    pub(super) fn heads(&mut self, now: Timestamp, busy: impl Fn(Lane) -> bool) -> Vec<Queued> {
+    /// The first updates of up to `count` lanes that are free.
+    pub(super) fn heads(&mut self, now: Timestamp, count: usize, free: impl Fn(Lane) -> bool) -> Vec<Queued> {
         self.expire(now);
-        let mut heads: Vec<Queued> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
-        for update in &self.waiting {
-            if seen.insert(update.lane) && !busy(update.lane) {
-                heads.push(update.clone());
-            }
-        }
-        heads
+        let mut seen = HashSet::new();
+        let heads = self.waiting.iter().filter(|update| free(update.lane) && seen.insert(update.lane));
+        heads.take(count).cloned().collect()
     }
 
     /// A webhook took this update.
@@ -273,7 +289,7 @@ mod tests {
     #[test]
     fn kinds_nobody_asked_for_are_not_queued() {
         let mut queue = Queue::default();
-        let mut push = |queue: &mut Queue, kind| queue.push(kind, Lane::Chat(1), &json!({}), NOW).is_some();
+        let push = |queue: &mut Queue, kind| queue.push(kind, Lane::Chat(1), &json!({}), NOW).is_some();
         assert!(push(&mut queue, "message") && !push(&mut queue, "message_reaction"));
         queue.allow(Some(&json!(["callback_query"])));
         assert!(!push(&mut queue, "message") && push(&mut queue, "callback_query"));

@@ -1,4 +1,16 @@
 //! The control API: JSON over HTTP for the page, the tests and load tools. Each route is one act on the outside world.
+//!
+//! | route under `/sandbox` | does |
+//! |---|---|
+//! | `POST clients/{user}/{act}` | a person acts: text, start, edit, contact, tap, photo, sticker, voice, block, unblock |
+//! | `POST updates/raw` · `updates/redeliver` | any update · an old one again, to the letter |
+//! | `GET chats/{chat}/messages` · `acks` | what was said · what taps were answered |
+//! | `GET`, `DELETE crm/tickets` | the tickets |
+//! | `GET`, `POST`, `DELETE {crm or telegram}/faults`, `…/faults/{id}` | faults on order |
+//! | `POST {crm or telegram}/release` · `GET …/log` | lets held calls go · the calls received |
+//! | `POST crm/down` · `crm/options` · `telegram/options` | the CRM's listener · how both behave |
+//! | `GET`, `POST switches` · `service` | the page's sticky faults · the service's process |
+//! | `GET state` · `events` | everything the page shows · when to fetch it again |
 
 mod guard;
 mod state;
@@ -107,9 +119,14 @@ pub(super) fn router(outside: Arc<Outside>) -> Router {
         .with_state(outside)
 }
 
+/// The whole body, if it was not too long.
+fn whole(body: Body) -> Result<Bytes, Trouble> {
+    body.map_err(|rejection| Trouble { status: rejection.status(), words: rejection.body_text() })
+}
+
 /// Reads a body as JSON; an empty one counts as `{}`.
 fn read<T: DeserializeOwned>(body: Body) -> Result<T, Trouble> {
-    let body = body.map_err(|rejection| Trouble { status: rejection.status(), words: rejection.body_text() })?;
+    let body = whole(body)?;
     let text: &[u8] = if body.is_empty() { b"{}" } else { &body };
     serde_json::from_slice(text).map_err(|error| Trouble::bad(format!("the body was not understood: {error}")))
 }
@@ -130,7 +147,7 @@ async fn act(State(world): World, Path((user, verb)): Path<(String, String)>, bo
 
 async fn raw_update(State(world): World, body: Body) -> Json {
     let done = || {
-        let body = body.map_err(|rejection| Trouble::bad(rejection.body_text()))?;
+        let body = whole(body)?;
         Ok(json!({ "update_ids": [world.bot_api.push_raw(&body)?] }))
     };
     Json(done())
@@ -252,7 +269,7 @@ async fn list_faults(State(world): World, Path(server): Path<String>) -> Json {
 
 async fn add_faults(State(world): World, Path(server): Path<String>, body: Body) -> Json {
     let done = || {
-        let body = body.map_err(|rejection| Trouble::bad(rejection.body_text()))?;
+        let body = whole(body)?;
         let (rules, many) = faults::read(&body)?;
         let added = with_plan(&world, &server, |plan| {
             rules.into_iter().map(|rule| plan.add(rule, None)).collect::<Result<Vec<_>, _>>()
@@ -349,14 +366,11 @@ async fn events(State(world): World) -> Response {
 
 /// The page's files and the Bot API, whose paths have the token in the middle of a part.
 async fn elsewhere(State(world): World, line: Line, uri: Uri, headers: HeaderMap, request: Request) -> Response {
-    if let Some(rest) = uri.path().strip_prefix("/bot") {
-        if rest.contains('/') {
-            let body = axum::body::to_bytes(request.into_body(), BODY_LIMIT).await;
-            return match body {
-                Ok(body) => world.bot_api.received(rest, &line, &uri, &headers, &body).await,
-                Err(_) => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
-            };
-        }
+    if let Some(rest) = uri.path().strip_prefix("/bot").filter(|rest| rest.contains('/')) {
+        return match axum::body::to_bytes(request.into_body(), BODY_LIMIT).await {
+            Ok(body) => world.bot_api.received(rest, &line, &uri, &headers, &body).await,
+            Err(_) => world.bot_api.too_large(),
+        };
     }
     match page::file(uri.path()) {
         Some(file) => file,

@@ -2,10 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Outside, switches};
+use super::super::{CLIENTS, Outside, switches};
 
-/// The people whose chats the page shows, beside the staff's group.
-const CLIENTS: [i64; 2] = [101, 102];
 /// How many taps and log lines it shows.
 const ACKS: usize = 50;
 const LINES: usize = 30;
@@ -14,7 +12,7 @@ const LINES: usize = 30;
 pub(super) fn json(world: &Outside) -> Value {
     // Read first: a change during the reading is then announced with a later number, never missed.
     let seq = world.changes.seq();
-    let shown = [CLIENTS[0], CLIENTS[1], world.staff_chat];
+    let shown: Vec<_> = CLIENTS.into_iter().chain([world.staff_chat]).collect();
     let (chats, acks, pending, mut lines) = world.bot_api.read(|book, now| {
         let lines = book.log.lines("telegram", "getUpdates", LINES);
         (book.chats.view(&shown), book.taps.json(ACKS, now), book.queue.len(now), lines)

@@ -220,6 +220,7 @@ async fn received(
         let seq = desk.log.open(crm.clock.now(), &name, entry);
         (seq, desk.plan.pick(&name))
     };
+    crm.changes.note();
     let call = CrmCall { crm: Arc::clone(&crm), seq, name, uri, key, authorized, body };
     crm.stage.play(rule, Arc::new(call), &line).await
 }
@@ -253,7 +254,10 @@ impl CrmCall {
                 desk.log.note(self.seq, "ticket", json!(ticket.number.to_string()));
                 Reply::json(201, ticket.answer(&self.crm.base_url).to_string())
             }
-            Made::Again(ticket) => Reply::json(200, ticket.answer(&self.crm.base_url).to_string()),
+            Made::Again(ticket) => {
+                desk.log.note(self.seq, "again", json!(ticket.number.to_string()));
+                Reply::json(200, ticket.answer(&self.crm.base_url).to_string())
+            }
             Made::KeyReused => message(422, "idempotency key reused with another body"),
             Made::Invalid(words) => message(422, words),
         }

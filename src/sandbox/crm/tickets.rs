@@ -78,8 +78,12 @@ pub(super) enum Made {
 #[derive(Debug, Default)]
 pub(super) struct Tickets {
     tickets: Vec<Ticket>,
+    /// Places of the tickets by external key: load tests look up among very many.
+    by_external_id: HashMap<String, Vec<usize>>,
     keys: HashMap<String, Known>,
     made: u64,
+    /// How many tickets were cleared away: number and place differ by them.
+    cleared: u64,
 }
 
 impl Tickets {
@@ -123,19 +127,22 @@ impl Tickets {
         if let Some(key) = remembered {
             self.keys.insert(key.to_owned(), Known::Made { number, body: body.to_vec() });
         }
+        if let Some(external_id) = ticket.request["external_id"].as_str() {
+            self.by_external_id.entry(external_id.to_owned()).or_default().push(self.tickets.len());
+        }
         self.tickets.push(ticket.clone());
         Made::New(ticket)
     }
 
     /// The tickets with this external key that a lookup at `now` sees.
-    pub(super) fn find<'a>(&'a self, external_id: &'a str, now: Timestamp) -> impl Iterator<Item = &'a Ticket> {
-        self.tickets
-            .iter()
-            .filter(move |ticket| ticket.request["external_id"] == *external_id && ticket.visible_at <= now)
+    pub(super) fn find(&self, external_id: &str, now: Timestamp) -> impl Iterator<Item = &Ticket> {
+        let places = self.by_external_id.get(external_id).into_iter().flatten();
+        places.filter_map(|place| self.tickets.get(*place)).filter(move |ticket| ticket.visible_at <= now)
     }
 
     pub(super) fn by_number(&self, number: u64) -> Option<&Ticket> {
-        self.tickets.iter().find(|ticket| ticket.number == number)
+        let place = number.checked_sub(FIRST_NUMBER + self.cleared)?;
+        self.tickets.get(usize::try_from(place).ok()?)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -149,7 +156,9 @@ impl Tickets {
 
     /// Forgets all tickets and keys; numbers go on, so that no number ever means two tickets.
     pub(super) fn clear(&mut self) {
+        self.cleared = self.made;
         self.tickets.clear();
+        self.by_external_id.clear();
         self.keys.clear();
     }
 }
@@ -162,5 +171,57 @@ fn acceptable(body: &[u8]) -> Result<Value, &'static str> {
     match request["subject"].as_str() {
         Some(subject) if !subject.trim().is_empty() => Ok(request),
         _ => Err("subject is required"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(0);
+
+    fn body(external_id: &str) -> Vec<u8> {
+        json!({ "external_id": external_id, "subject": "s" }).to_string().into_bytes()
+    }
+
+    fn number(made: &Made) -> Option<u64> {
+        match made {
+            Made::New(ticket) | Made::Again(ticket) => Some(ticket.number),
+            Made::KeyReused | Made::Invalid(_) => None,
+        }
+    }
+
+    #[test]
+    fn tickets_are_found_by_number_and_key_also_after_a_clearing() {
+        let mut tickets = Tickets::default();
+        tickets.create(None, true, &body("a"), NOW, 0);
+        tickets.clear();
+        tickets.create(None, true, &body("b"), NOW, 0);
+        tickets.create(None, true, &body("b"), NOW, 0);
+        let found: Vec<_> = tickets.find("b", NOW).map(|ticket| ticket.number).collect();
+        assert_eq!(found, [1002, 1003]);
+        assert_eq!(tickets.by_number(1003).map(|ticket| ticket.number), Some(1003));
+        assert!(tickets.by_number(1001).is_none() && tickets.by_number(1004).is_none());
+        assert_eq!(tickets.find("a", NOW).count(), 0);
+    }
+
+    #[test]
+    fn a_key_makes_one_ticket_and_stays_with_its_body() {
+        let mut tickets = Tickets::default();
+        assert!(tickets.take("k") && !tickets.take("k"), "a key in hand is not taken twice");
+        assert_eq!(number(&tickets.create(Some("k"), true, &body("a"), NOW, 0)), Some(1001));
+        assert!(tickets.take("k"));
+        assert!(matches!(tickets.create(Some("k"), true, &body("a"), NOW, 0), Made::Again(_)));
+        assert!(matches!(tickets.create(Some("k"), true, &body("b"), NOW, 0), Made::KeyReused));
+        assert_eq!(number(&tickets.create(Some("k"), false, &body("b"), NOW, 0)), Some(1002));
+    }
+
+    #[test]
+    fn what_is_no_ticket_is_refused() {
+        let mut tickets = Tickets::default();
+        for wrong in ["", "[]", "{}", r#"{"subject":" "}"#, r#"{"subject":5}"#] {
+            assert!(matches!(tickets.create(Some("k"), true, wrong.as_bytes(), NOW, 0), Made::Invalid(_)), "{wrong}");
+        }
+        assert_eq!(tickets.len(), 0);
     }
 }
