@@ -29,7 +29,7 @@ pub fn parse(text: &str) -> Option<Duration> {
 pub fn show(duration: Duration) -> String {
     let millis = duration.as_millis();
     for (size, unit) in [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")] {
-        if millis > 0 && millis % size == 0 {
+        if millis > 0 && millis.is_multiple_of(size) {
             return format!("{}{unit}", millis / size);
         }
     }

@@ -75,6 +75,14 @@ impl<'d> Item<'d> {
         }
     }
 
+    /// Records an error on a line inside this value, counted from 1: for a language of its own in a long string.
+    pub fn error_in(&self, line: usize, what: impl Into<String>, hint: impl Into<String>) {
+        match self.span() {
+            Some(span) => self.document.error_at(Some(self.document.line_within(span, line)), what, hint),
+            None => self.error(what, hint),
+        }
+    }
+
     /// Records something to look at, at this value.
     pub fn warning(&self, what: impl Into<String>, hint: impl Into<String>) {
         match self.raw {
@@ -96,6 +104,23 @@ impl<'d> Item<'d> {
                 other => self.wrong_type("a string (in quotes)", other),
             },
         }
+    }
+
+    /// A string, number or truth value as text: for values whose type another file decides.
+    #[must_use]
+    pub fn plain(&self) -> Option<String> {
+        match self.value() {
+            Some(DeValue::Integer(number)) => Some(number.to_string()),
+            Some(DeValue::Float(number)) => Some(number.as_str().to_owned()),
+            Some(DeValue::Boolean(truth)) => Some(truth.to_string()),
+            _ => self.string(),
+        }
+    }
+
+    /// Whether it comes from the environment.
+    #[must_use]
+    pub fn is_env(&self) -> bool {
+        matches!(self.raw, Raw::Env { .. })
     }
 
     /// The value as a whole number within `range`.

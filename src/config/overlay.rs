@@ -50,6 +50,11 @@ impl Overlay {
             .collect()
     }
 
+    /// The paths of all keys asked for so far.
+    pub(super) fn asked(&self) -> Vec<String> {
+        self.asked.borrow().iter().cloned().collect()
+    }
+
     /// Reports the variables no key asked for.
     pub(super) fn report_unasked(&self, problems: &mut Problems) {
         let asked = self.asked.borrow();

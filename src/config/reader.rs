@@ -94,6 +94,19 @@ impl<'t> Document<'t> {
         (u32::try_from(line).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX))
     }
 
+    /// The start of a line (from 1) of the string written at `span`; the span's own start where there is no such line.
+    pub(super) fn line_within(&self, span: Range<usize>, line: usize) -> Range<usize> {
+        let written = self.text.get(span.clone()).unwrap_or_default();
+        // A line break right after the opening quotes is not part of the string.
+        let opened = ["\"\"\"\n", "'''\n", "\"\"\"\r\n", "'''\r\n"].iter().any(|open| written.starts_with(open));
+        let skipped = (line + usize::from(opened)).saturating_sub(1);
+        let start = match skipped {
+            0 => Some(0),
+            _ => written.match_indices('\n').nth(skipped - 1).map(|(at, _)| at + 1),
+        };
+        start.map_or(span.clone(), |start| span.start + start..span.end)
+    }
+
     /// Records an error at a byte range of the text, or for the file as a whole.
     pub fn error_at(&self, span: Option<Range<usize>>, what: impl Into<String>, hint: impl Into<String>) {
         self.record(Severity::Error, span, what.into(), hint.into());
@@ -120,6 +133,12 @@ impl<'t> Document<'t> {
 
     pub(super) fn overlay(&self) -> &Overlay {
         &self.overlay
+    }
+
+    /// The dotted names of all keys asked for so far, there or not.
+    #[must_use]
+    pub fn asked(&self) -> Vec<String> {
+        self.overlay.asked()
     }
 
     /// Whether an error was recorded so far.
@@ -207,6 +226,23 @@ impl<'d> Section<'d> {
         }
         let value = self.table?.get(key)?;
         Some(Item::new(self.document, label, Raw::File(value)))
+    }
+
+    /// Whether the key is there, whatever its value.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.take(key).is_some()
+    }
+
+    /// A string, without a word if it is something else.
+    #[must_use]
+    pub fn peek(&self, key: &str) -> Option<String> {
+        self.take(key)?.value()?.as_str().map(str::to_owned)
+    }
+
+    /// Counts every key as known: for a table that makes no sense as a whole.
+    pub fn take_all(&self) {
+        self.taken.borrow_mut().extend(self.keys());
     }
 
     /// Every key with its value, for tables whose keys are free.
@@ -301,6 +337,14 @@ impl<'d> Section<'d> {
         }
     }
 
+    /// Records something to look at, at a key of this table, or at the table if the key is not there.
+    pub fn warning(&self, key: &str, what: impl Into<String>, hint: impl Into<String>) {
+        match self.take(key) {
+            Some(item) => item.warning(what, hint),
+            None => self.document.warning_at(self.span(), what, hint),
+        }
+    }
+
     /// Reports every key of this table that nobody asked for.
     pub fn finish(self) {
         let taken = self.taken.borrow();
@@ -360,7 +404,16 @@ mod tests {
             let _ = inner.string("label");
             inner.finish();
         });
-        insta::assert_snapshot!(said, @"");
+        insta::assert_snapshot!(said, @r#"
+        f.toml: `token` is missing — put it in
+        f.toml:1: `name` must be a string (in quotes), this is a whole number
+        f.toml:2: `count` is 900, out of range — 1 to 256
+        f.toml:3: `wait` is not a duration: `10` — a whole number and a unit in quotes: "500ms", "10s", "5m", "3h", "90d"
+        f.toml:4: `list[2]` must be a string (in quotes), this is a whole number
+        f.toml:5: `mode` cannot be `fast` — did you mean `last`?
+        f.toml:6: `flag` must be true or false, this is a string
+        f.toml:9: unknown key `labl` in [inner] — did you mean `label`?
+        "#);
     }
 
     #[test]
@@ -375,7 +428,13 @@ mod tests {
             let _ = root.take("b");
         });
         assert!(!said.contains("SECRET"), "{said}");
-        insta::assert_snapshot!(said, @"");
+        insta::assert_snapshot!(said, @r#"
+        f.toml:1: not valid TOML: invalid basic string, expected `"`
+        f.toml:2: `name` must be a string (in quotes), this is a whole number
+        f.toml:3: not valid TOML: string values must be quoted, expected literal string
+        f.toml:6: not valid TOML: duplicate key
+        f.toml:7: not valid TOML: unclosed array table, expected `]`
+        "#);
     }
 
     #[test]
@@ -395,6 +454,9 @@ mod tests {
         assert_eq!(a.int("count", 0..=9), Some(7));
         assert_eq!(a.ints("ids", 0..=9), Some(vec![1, 2]));
         a.finish();
-        insta::assert_snapshot!(document.into_problems().to_string(), @"");
+        insta::assert_snapshot!(document.into_problems().to_string(), @r"
+        environment: ZAYAVKA_A__COUTN is no known key — did you mean ZAYAVKA_A__COUNT?
+        environment ZAYAVKA_A__IDS: `a.ids[3]` is not a whole number we can hold — 0 to 9
+        ");
     }
 }

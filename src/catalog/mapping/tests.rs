@@ -1,0 +1,1 @@
+//! Tickets as they leave for the CRM.

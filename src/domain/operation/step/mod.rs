@@ -1,0 +1,222 @@
+//! The transition table: one function a state, and one typed refusal for every pair that is not listed.
+
+mod ended;
+mod pending;
+mod review;
+mod sending;
+mod unknown;
+
+use super::{
+    AttemptEnd, Effect, Entry, Event, Ground, OnWire, Operation, Policy, RejectedBy, ReviewReason, State, Watch,
+};
+use crate::{
+    clock::Timestamp,
+    domain::{outcome::Promise, ticket::Ticket},
+};
+
+/// What one event made of an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The operation after it.
+    pub operation: Operation,
+    /// What to write in the same transaction, in this order.
+    pub effects: Vec<Effect>,
+}
+
+/// This event has no meaning in this state; nothing changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Illegal {
+    /// The state's word.
+    pub state: &'static str,
+    /// The event's word.
+    pub event: &'static str,
+}
+
+impl std::fmt::Display for Illegal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` has no meaning for an operation that is `{}`", self.event, self.state)
+    }
+}
+
+impl std::error::Error for Illegal {}
+
+/// Carries one event out at the moment `at`.
+///
+/// # Errors
+/// [`Illegal`] when the event has no meaning in the operation's state, or answers an attempt that never began.
+pub fn step(operation: &Operation, event: &Event, at: Timestamp, policy: &Policy) -> Result<Step, Illegal> {
+    let illegal = Illegal { state: operation.state.name(), event: event.name() };
+    if event.attempt().is_some_and(|attempt| attempt == 0 || attempt > operation.attempts) {
+        return Err(illegal);
+    }
+    let mut turn = Turn { before: operation, after: operation.clone(), effects: Vec::new(), at, policy, detail: None };
+    let taken = match &operation.state {
+        State::Pending { .. } => pending::step(&mut turn, event),
+        State::Sending { .. } => sending::step(&mut turn, event),
+        State::Unknown { .. } => unknown::step(&mut turn, event),
+        State::Review { .. } => review::step(&mut turn, event),
+        State::Created { .. } | State::Rejected { .. } | State::Cancelled => ended::step(&mut turn, event),
+    };
+    if taken.is_some() { Ok(turn.finish(event)) } else { Err(illegal) }
+}
+
+/// Whether `ground` still entitles us to send at `at`: a key outlives its CRM's memory, absence grows stale.
+pub(super) fn may_send(ground: Ground, operation: &Operation, at: Timestamp, policy: &Policy) -> bool {
+    match ground {
+        Ground::First | Ground::Decided => true,
+        Ground::SameKey => policy.key_lives(operation.on_wire, at),
+        Ground::Absent => !policy.absence_is_stale(operation.waiting_since, at),
+    }
+}
+
+/// One step being taken. `Some(())` from a handler means taken, `None` means illegal.
+struct Turn<'a> {
+    before: &'a Operation,
+    after: Operation,
+    effects: Vec<Effect>,
+    at: Timestamp,
+    policy: &'a Policy,
+    detail: Option<String>,
+}
+
+impl Turn<'_> {
+    fn finish(mut self, event: &Event) -> Step {
+        let by = if let Event::Decided(decision) = event { Some(decision.by()) } else { None };
+        let entry = Entry {
+            event: event.name().to_owned(),
+            from: self.before.state.name().to_owned(),
+            to: self.after.state.name().to_owned(),
+            by,
+            detail: self.detail.take().or_else(|| event.attempt().map(|attempt| format!("attempt {attempt}"))),
+        };
+        self.effects.insert(0, Effect::Record(entry));
+        Step { operation: self.after, effects: self.effects }
+    }
+
+    fn note(&mut self, detail: impl Into<String>) {
+        self.detail = Some(detail.into());
+    }
+
+    fn end_attempt(&mut self, attempt: u32, end: AttemptEnd) {
+        self.effects.push(Effect::EndAttempt { attempt, end });
+    }
+
+    /// One more attempt whose fate nobody knows: it began at `began` and could have been written until `until`.
+    fn add_to_wire(&mut self, began: Timestamp, until: Timestamp) {
+        let known = self.after.on_wire;
+        self.after.on_wire = Some(OnWire {
+            attempts: known.map_or(0, |wire| wire.attempts) + 1,
+            first: known.map_or(began, |wire| wire.first.min(began)),
+            last: known.map_or(until, |wire| wire.last.max(until)),
+        });
+    }
+
+    /// Waiting to be sent, entitled by `ground`.
+    fn pend(&mut self, due_at: Timestamp, ground: Ground) {
+        self.after.state = State::Pending { due_at, ground };
+        self.effects.push(Effect::ShowCard);
+    }
+
+    /// Waiting to be sent as something new to wait for: patience starts over.
+    fn pend_anew(&mut self, due_at: Timestamp, ground: Ground) {
+        self.after.waiting_since = self.at;
+        self.pend(due_at, ground);
+    }
+
+    /// The CRM may hold it: look from `due_at` on.
+    fn become_unknown(&mut self, due_at: Timestamp) {
+        self.after.state = State::Unknown { since: self.at, misses: 0, due_at, candidate: None };
+        self.effects.push(Effect::ShowCard);
+    }
+
+    fn ask_a_human(&mut self, reason: ReviewReason) {
+        self.after.state = State::Review { since: self.at, reason: reason.clone() };
+        self.effects.push(Effect::ShowCard);
+        self.effects.push(Effect::OpenCase { reason });
+    }
+
+    /// The end with a ticket. `others` = attempts beside the one that made it whose fate nobody knows.
+    fn create(&mut self, ticket: &Ticket, others: u32) {
+        self.note(format!("ticket {}", ticket.number));
+        self.after.state = State::Created { ticket: ticket.clone() };
+        self.watch_if(others > 0);
+        self.close();
+    }
+
+    fn reject(&mut self, reason: &str, by: RejectedBy) {
+        self.after.state = State::Rejected { reason: reason.to_owned(), by };
+        self.watch_if(self.after.on_wire.is_some());
+        self.close();
+        self.effects.extend([Effect::FreeSlot, Effect::ReopenDraft]);
+    }
+
+    fn close(&mut self) {
+        self.effects.push(Effect::ShowCard);
+        if self.at.since(self.before.confirmed_at) >= self.policy.tell_after {
+            self.effects.push(Effect::TellOutcome);
+        }
+        self.effects.push(Effect::CloseCase);
+    }
+
+    /// With a keyed CRM nothing can land twice; without a lookup there is nothing to watch with.
+    fn watch_if(&mut self, may_land: bool) {
+        let wanted = may_land && self.policy.promise != Promise::Keyed && self.policy.can_look;
+        self.after.watch = wanted.then(|| {
+            let until = self.at.plus(self.policy.watch);
+            Watch { due_at: self.next_watch().min(until), until }
+        });
+    }
+
+    fn next_watch(&self) -> Timestamp {
+        self.at.plus(self.policy.spacing.max(self.policy.watch / 10))
+    }
+
+    /// What follows when it is as good as certain that no ticket exists.
+    fn absent(&mut self, otherwise: ReviewReason) {
+        if self.policy.on_absent == super::OnAbsent::Resend && self.policy.promise != Promise::Blind {
+            self.pend_anew(self.at, Ground::Absent);
+        } else {
+            self.ask_a_human(otherwise);
+        }
+    }
+
+    /// How many attempts nobody knows the fate of.
+    fn on_wire_attempts(&self) -> u32 {
+        self.before.on_wire.map_or(0, |wire| wire.attempts)
+    }
+
+    /// An answer for an attempt that is not, or no longer, the one being waited for.
+    ///
+    /// It is always recorded. A ticket settles the matter. A proof that nothing was made settles it only when that
+    /// attempt is the only one there ever was.
+    fn late_answer(&mut self, event: &Event, sending_another: bool) -> Option<()> {
+        let only_one = self.before.attempts == 1 && !sending_another;
+        match event {
+            Event::Created { attempt, ticket } => {
+                self.end_attempt(*attempt, AttemptEnd::Created);
+                let others = self.on_wire_attempts().saturating_sub(1) + u32::from(sending_another);
+                self.create(ticket, others);
+            }
+            Event::Refused { attempt, message } => {
+                self.end_attempt(*attempt, AttemptEnd::Refused);
+                if only_one {
+                    self.after.on_wire = None;
+                    self.reject(message, RejectedBy::Crm);
+                }
+            }
+            Event::NotSent { attempt, retry_at } => {
+                self.end_attempt(*attempt, AttemptEnd::NotSent);
+                if only_one {
+                    self.after.on_wire = None;
+                    self.pend(*retry_at, Ground::First);
+                    self.effects.push(Effect::CloseCase);
+                }
+            }
+            Event::InFlight { attempt, .. } => self.end_attempt(*attempt, AttemptEnd::InFlight),
+            Event::Exists { attempt } => self.end_attempt(*attempt, AttemptEnd::Exists),
+            Event::Lost { attempt } => self.end_attempt(*attempt, AttemptEnd::Lost),
+            _ => return None,
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,82 @@
+//! `sending`: an attempt has begun and may be on the wire.
+
+use super::{AttemptEnd, Event, Ground, Promise, RejectedBy, ReviewReason, State, Turn};
+use crate::clock::Timestamp;
+
+pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
+    let State::Sending { attempt: current, lease_end, ground, began } = turn.before.state else { return None };
+    if event.attempt().is_some_and(|attempt| attempt != current) {
+        return turn.late_answer(event, true);
+    }
+    match event {
+        Event::Created { attempt, ticket } => {
+            turn.end_attempt(*attempt, AttemptEnd::Created);
+            turn.create(ticket, turn.on_wire_attempts());
+        }
+        Event::Refused { attempt, message } => {
+            turn.end_attempt(*attempt, AttemptEnd::Refused);
+            refused(turn, message);
+        }
+        Event::NotSent { attempt, retry_at } => {
+            turn.end_attempt(*attempt, AttemptEnd::NotSent);
+            not_sent(turn, ground, *retry_at);
+        }
+        Event::InFlight { attempt, retry_at } => {
+            turn.end_attempt(*attempt, AttemptEnd::InFlight);
+            turn.add_to_wire(began, turn.at);
+            if turn.policy.key_lives(turn.after.on_wire, *retry_at) {
+                turn.pend(*retry_at, Ground::SameKey);
+            } else {
+                turn.become_unknown(*retry_at);
+            }
+        }
+        Event::Exists { attempt } => {
+            turn.end_attempt(*attempt, AttemptEnd::Exists);
+            turn.add_to_wire(began, turn.at);
+            if turn.policy.can_look {
+                turn.become_unknown(turn.at);
+            } else {
+                turn.ask_a_human(ReviewReason::ExistsUnseen);
+            }
+        }
+        Event::Lost { attempt } => {
+            turn.end_attempt(*attempt, AttemptEnd::Lost);
+            turn.add_to_wire(began, turn.at);
+            turn.become_unknown(turn.at);
+        }
+        Event::LeaseEnded if turn.at >= lease_end => {
+            turn.end_attempt(current, AttemptEnd::LeaseEnded);
+            // The sender may have begun writing until its lease ended, by its own clock or by ours.
+            let until = lease_end.max(turn.at).plus(turn.policy.request_timeout);
+            turn.add_to_wire(began, until);
+            turn.become_unknown(turn.at);
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+/// A refusal is final, unless an earlier attempt of the same content may still be carried out.
+fn refused(turn: &mut Turn<'_>, message: &str) {
+    let settled_at = turn.policy.settled_at(turn.before.on_wire);
+    if turn.before.on_wire.is_some() && turn.policy.promise == Promise::Keyed && turn.at < settled_at {
+        turn.note("refused, while an earlier attempt may still land");
+        turn.become_unknown(settled_at);
+    } else {
+        turn.note(message.to_owned());
+        turn.reject(message, RejectedBy::Crm);
+    }
+}
+
+/// This attempt made nothing; what entitled us to it may still hold.
+fn not_sent(turn: &mut Turn<'_>, ground: Ground, retry_at: Timestamp) {
+    if turn.at.since(turn.before.waiting_since) >= turn.policy.patience {
+        let never = turn.before.on_wire.is_none();
+        turn.ask_a_human(if never { ReviewReason::NeverSent } else { ReviewReason::NotResent });
+    } else if ground == Ground::Absent {
+        // Absence was found before this attempt; by the next one it may be out of date.
+        turn.become_unknown(retry_at);
+    } else {
+        turn.pend(retry_at, ground);
+    }
+}
