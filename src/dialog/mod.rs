@@ -86,11 +86,9 @@ impl Dialog {
         let Some(person) = &input.from else { return Ok(Handled::quietly()) };
         let now = self.clock.now();
         let lang = self.catalog.texts.lang(person.lang.as_deref()).to_owned();
-        if let Act::Blocked(blocked) = input.act {
-            if blocked {
-                people::set_reachable(tx.as_ref(), self.bot, person.id, false).await?;
-                return Ok(Handled::quietly());
-            }
+        if input.act == Act::Blocked(true) {
+            people::set_reachable(tx.as_ref(), self.bot, person.id, false).await?;
+            return Ok(Handled::quietly());
         }
         let came_back = people::seen(tx.as_ref(), self.bot, person, &lang, now).await?;
         // A private chat has its person's number: a tap without a chat still knows where to answer.

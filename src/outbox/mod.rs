@@ -95,7 +95,11 @@ impl Outbox {
                 .collect()
                 .await;
             for (chat, moved) in done {
-                if moved { tick.moved += 1 } else { drop(stuck.insert(chat)) }
+                if moved {
+                    tick.moved += 1;
+                } else {
+                    stuck.insert(chat);
+                }
             }
         }
     }

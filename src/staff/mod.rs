@@ -22,9 +22,9 @@ use crate::{
         operation::Policy,
         role::{Role, Roster},
     },
-    ids::{BotId, Marker, UserId},
+    ids::{BotId, ChatId, Marker, UserId},
     store::{
-        StoreError, Tx,
+        StoreError, Tx, cards,
         operations::{self, Author, Stored},
         outbox::{self, Letter},
     },
@@ -75,9 +75,7 @@ impl Staff {
     #[must_use]
     pub fn is_theirs(&self, input: &Input) -> bool {
         match &input.act {
-            Act::Command { name, .. } => {
-                COMMANDS.contains(&name.as_str()) || (name == "help" && self.in_staff_chat(input))
-            }
+            Act::Command { name, .. } => COMMANDS.contains(&name.as_str()),
             Act::Tap { data: Some(data), .. } => matches!(Intent::decode(data), Some(Intent::Case { .. })),
             _ => false,
         }
@@ -96,7 +94,7 @@ impl Staff {
         let (Some(person), Some(chat)) = (&input.from, input.chat) else { return Ok(refused()) };
         let Some(role) = self.roster.role(person.id) else { return Ok(refused()) };
         // Elsewhere a command of theirs is not one: cases are not talked about in other groups.
-        if chat.kind != ChatKind::Private && !self.in_staff_chat(input) {
+        if chat.kind != ChatKind::Private && Some(chat.id) != self.home(tx).await? {
             return Ok(refused());
         }
         let shift = Shift { staff: self, tx, by: person.id, role, chat, lang, now: self.clock.now() };
@@ -116,8 +114,10 @@ impl Staff {
         }
     }
 
-    fn in_staff_chat(&self, input: &Input) -> bool {
-        input.chat.is_some_and(|chat| Some(chat.id) == self.roster.chat)
+    /// The staff chat under its number of today: a group that became a supergroup has a new one.
+    async fn home(&self, tx: &Tx) -> Result<Option<ChatId>, StoreError> {
+        let Some(chat) = self.roster.chat else { return Ok(None) };
+        Ok(Some(cards::chat(tx.as_ref(), self.bot, chat).await?.0))
     }
 }
 
