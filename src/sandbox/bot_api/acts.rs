@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     book::{BOT_USERNAME, Book},
+    chats::{Chat, Message, Person},
     updates::Lane,
 };
 use crate::clock::Timestamp;
@@ -142,7 +143,7 @@ impl Book {
         now: Timestamp,
     ) -> Result<Acted, CannotAct> {
         let chat_id = act.chat.unwrap_or(user);
-        let mut from = self.chats.known_person(user).map_or(Value::Null, super::chats::Person::json);
+        let person = self.chats.known_person(user).map_or(Value::Null, Person::json);
         let known = self.chats.chat_mut(chat_id).filter(|chat| !chat.private || chat.id == user);
         let chat = known.ok_or_else(|| format!("person {user} has no chat {chat_id}"))?;
         if let Some(thread) = act.thread {
@@ -159,22 +160,16 @@ impl Book {
         if let Some(id) = act.reply_to {
             let to = chat.message(id).ok_or_else(|| format!("chat {chat_id} has no message {id} to reply to"))?;
             answers_bot = to.by_bot;
-            let mut to = to.content.clone();
-            to.remove("reply_to_message");
-            content.insert("reply_to_message".to_owned(), Value::Object(to));
+            content.insert("reply_to_message".to_owned(), to.quoted());
         }
-        if let Some(sender) = act.sender_chat {
-            let (shown, as_chat) = if sender == chat_id {
-                ((ANONYMOUS_ADMIN, "Group", "GroupAnonymousBot"), chat.json())
-            } else {
-                (
-                    (CHANNEL_SENDER, "Channel", "Channel_Bot"),
-                    json!({ "id": sender, "title": "Канал", "type": "channel" }),
-                )
-            };
-            from = json!({ "id": shown.0, "is_bot": true, "first_name": shown.1, "username": shown.2 });
-            content.insert("sender_chat".to_owned(), as_chat);
-        }
+        let from = match act.sender_chat {
+            None => person,
+            Some(sender) => {
+                let (from, as_chat) = impersonal(sender, chat);
+                content.insert("sender_chat".to_owned(), as_chat);
+                from
+            }
+        };
         let private = chat.private;
         let message = chat.post(from, false, kind, content, now);
         let id = message.id;
@@ -188,7 +183,7 @@ impl Book {
         let chat_id = act.chat.unwrap_or(user);
         let id = act.message_id.ok_or("which message? Give \"message_id\"")?;
         let text = act.text.as_deref().filter(|text| !text.is_empty()).ok_or("the new \"text\" is missing")?;
-        let own = |message: &&mut super::chats::Message| {
+        let own = |message: &&mut Message| {
             !message.by_bot && message.content.get("from").is_some_and(|from| from["id"] == user)
         };
         let message = self.chats.chat_mut(chat_id).and_then(|chat| chat.message_mut(id)).filter(own);
@@ -259,7 +254,7 @@ impl Book {
                 ));
             }
         };
-        let from = self.chats.known_person(user).map_or(Value::Null, super::chats::Person::json);
+        let from = self.chats.known_person(user).map_or(Value::Null, Person::json);
         let absent = act.message == Carried::Absent;
         let callback_id = self.taps.add(user, Some(chat_id), Some(id), &data, now);
         let mut query = json!({ "id": callback_id, "from": from, "chat_instance": CHAT_INSTANCE, "data": data });
@@ -286,12 +281,23 @@ impl Book {
                 json!({ "user": bot, "status": "member" })
             }
         };
-        let chat = self.chats.chat(user).map_or(Value::Null, super::chats::Chat::json);
+        let chat = self.chats.chat(user).map_or(Value::Null, Chat::json);
         let change = json!({ "chat": chat, "from": from, "date": now.0 / 1_000,
             "old_chat_member": member(!blocked), "new_chat_member": member(blocked) });
         let update = self.queue.push("my_chat_member", Lane::Chat(user), &change, now);
         Acted { update_ids: update.into_iter().collect(), ..Acted::default() }
     }
+}
+
+/// The sender Telegram shows for a message written as the group itself or as a channel, and that chat.
+fn impersonal(sender: i64, chat: &Chat) -> (Value, Value) {
+    let (id, name, username, as_chat) = if sender == chat.id {
+        (ANONYMOUS_ADMIN, "Group", "GroupAnonymousBot", chat.json())
+    } else {
+        let channel = json!({ "id": sender, "title": "Канал", "type": "channel" });
+        (CHANNEL_SENDER, "Channel", "Channel_Bot", channel)
+    };
+    (json!({ "id": id, "is_bot": true, "first_name": name, "username": username }), as_chat)
 }
 
 fn one(field: &str, value: Value) -> Map<String, Value> {

@@ -72,6 +72,13 @@ impl Message {
         Value::Object(self.content.clone())
     }
 
+    /// As an answer carries the message it answers: without what that one answered.
+    pub(super) fn quoted(&self) -> Value {
+        let mut content = self.content.clone();
+        content.remove("reply_to_message");
+        Value::Object(content)
+    }
+
     /// Text or caption.
     pub(super) fn text(&self) -> &str {
         let text = self.content.get("text").or_else(|| self.content.get("caption"));

@@ -132,11 +132,7 @@ fn replied(chat: &Chat, params: &Params) -> Result<Option<Value>, Refusal> {
     };
     let Some(id) = id else { return Ok(None) };
     match chat.message(id) {
-        Some(message) => {
-            let mut to = message.content.clone();
-            to.remove("reply_to_message");
-            Ok(Some(Value::Object(to)))
-        }
+        Some(message) => Ok(Some(message.quoted())),
         None if lenient => Ok(None),
         None => Err(Refusal::bad("message to be replied not found")),
     }

@@ -140,6 +140,20 @@ async fn a_held_ticket_is_created_although_its_caller_has_given_up() {
     assert_eq!((status, &made["number"]), (StatusCode::OK, &json!("1001")));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_calls_at_once_with_one_key_make_one_ticket() {
+    let bench = std::sync::Arc::new(Bench::start().await);
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..100 {
+        let bench = std::sync::Arc::clone(&bench);
+        calls.spawn(async move { bench.create("k1", &Bench::ticket("k1")).await.unwrap() });
+    }
+    let answers = calls.join_all().await;
+    let made = answers.iter().filter(|(status, _)| *status == StatusCode::CREATED).count();
+    assert_eq!((made, bench.count().await), (1, 1));
+    assert!(answers.iter().all(|(status, _)| [200, 201, 409].contains(&status.as_u16())));
+}
+
 #[tokio::test]
 async fn a_late_request_lands_after_its_repeat() {
     for (keyed, tickets) in [(true, 1), (false, 2)] {
