@@ -29,7 +29,7 @@ impl Lanes {
     }
 
     /// The next row whose turn it is; its lane rests until [`Lanes::done`].
-    pub fn next(&mut self) -> Option<Claimed> {
+    pub fn take(&mut self) -> Option<Claimed> {
         while let Some(lane) = self.ready.pop_front() {
             match self.waiting.get_mut(&lane).and_then(VecDeque::pop_front) {
                 Some(row) => {
@@ -78,16 +78,16 @@ mod tests {
     fn one_person_takes_turns_and_holds_nobody_up() {
         let mut lanes = Lanes::default();
         lanes.add([row(1, 7), row(2, 7), row(3, 8), row(2, 7)]);
-        assert_eq!(lanes.next().map(|row| row.row), Some(1));
-        assert_eq!(lanes.next().map(|row| row.row), Some(3));
-        assert_eq!(lanes.next(), None, "lane 7 is still busy");
+        assert_eq!(lanes.take().map(|row| row.row), Some(1));
+        assert_eq!(lanes.take().map(|row| row.row), Some(3));
+        assert_eq!(lanes.take(), None, "lane 7 is still busy");
         lanes.done(7);
-        assert_eq!(lanes.next().map(|row| row.row), Some(2));
+        assert_eq!(lanes.take().map(|row| row.row), Some(2));
         lanes.add([row(4, 7)]);
-        assert_eq!(lanes.next(), None);
+        assert_eq!(lanes.take(), None);
         lanes.done(7);
         lanes.done(8);
-        assert_eq!(lanes.next().map(|row| row.row), Some(4));
+        assert_eq!(lanes.take().map(|row| row.row), Some(4));
         lanes.done(7);
         assert!(lanes.is_idle() && lanes.running() == 0);
     }

@@ -26,7 +26,7 @@ use crate::{
 const BATCH: u64 = 512;
 
 /// Chats written to at once.
-const CHATS_AT_ONCE: usize = 16;
+pub const CHATS_AT_ONCE: usize = 16;
 
 /// The sender of one process.
 #[derive(Debug)]
@@ -51,61 +51,42 @@ pub struct Outbox {
     pub busy: Mutex<HashSet<ChatId>>,
 }
 
-/// What one look at the database led to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tick {
-    /// Rows that moved.
-    pub moved: usize,
-    /// When there may be something to do again; `None` when only a signal can tell.
+/// Rows that can be sent now.
+#[derive(Debug, Default)]
+pub struct Due {
+    /// One a chat, oldest first.
+    pub rows: Vec<outbox::Row>,
+    /// When the next row falls due; `None` when only a signal can tell.
     pub again_at: Option<Timestamp>,
 }
 
 impl Outbox {
-    /// Sends what can be sent now, one row a chat, until nothing more can.
+    /// The oldest open row of each chat that is due now, for chats this process is not writing to.
     ///
     /// # Errors
-    /// [`StoreError`] when the database cannot be read; what concerns one row is logged and left for the next tick.
-    pub async fn tick(&self) -> Result<Tick, StoreError> {
-        let mut tick = Tick::default();
-        let mut stuck: HashSet<ChatId> = HashSet::new();
-        loop {
-            let open = outbox::open(self.store.reader(), self.bot, BATCH).await?;
-            let now = self.clock.now();
-            let mut chats = HashSet::new();
-            let mut first_of_chat = Vec::new();
-            tick.again_at = None;
-            for row in open {
-                // The oldest open row of a chat speaks for it: what comes later waits.
-                if !chats.insert(row.chat) || stuck.contains(&row.chat) {
-                    continue;
-                }
-                match row.delivery.due_at() {
-                    Some(due_at) if due_at > now => {
-                        tick.again_at = Some(tick.again_at.map_or(due_at, |known| known.min(due_at)));
-                    }
-                    _ => first_of_chat.push(row),
-                }
+    /// [`StoreError`] when the database cannot be read.
+    pub async fn due(&self) -> Result<Due, StoreError> {
+        let open = outbox::open(self.store.reader(), self.bot, BATCH).await?;
+        let now = self.clock.now();
+        let mut chats = self.busy.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut due = Due::default();
+        for row in open {
+            // The oldest open row of a chat speaks for it: what comes later waits.
+            if !chats.insert(row.chat) {
+                continue;
             }
-            if first_of_chat.is_empty() {
-                return Ok(tick);
-            }
-            let done: Vec<_> = stream::iter(first_of_chat)
-                .map(|row| async move { (row.chat, self.guarded(row).await) })
-                .buffer_unordered(CHATS_AT_ONCE)
-                .collect()
-                .await;
-            for (chat, moved) in done {
-                if moved {
-                    tick.moved += 1;
-                } else {
-                    stuck.insert(chat);
+            match row.delivery.due_at() {
+                Some(due_at) if due_at > now => {
+                    due.again_at = Some(due.again_at.map_or(due_at, |known| known.min(due_at)));
                 }
+                _ => due.rows.push(row),
             }
         }
+        Ok(due)
     }
 
-    /// One row, its chat never written to twice at a time by this process; a failure concerns only it.
-    async fn guarded(&self, row: outbox::Row) -> bool {
+    /// Moves one row a step. A failure concerns only it and leaves it as stored. Returns whether it moved.
+    pub async fn step(&self, row: outbox::Row) -> bool {
         let (chat, id) = (row.chat, row.id);
         if !self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(chat) {
             return false;
@@ -116,5 +97,29 @@ impl Outbox {
             tracing::warn!(outbox.id = id, %error, "a message could not be worked on now; it stays as stored");
             false
         })
+    }
+
+    /// Sends what can be sent now until nothing more can. Returns how many rows moved.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be read.
+    pub async fn tick(&self) -> Result<usize, StoreError> {
+        let mut moved = 0;
+        let mut stuck = HashSet::new();
+        loop {
+            let mut rows = self.due().await?.rows;
+            rows.retain(|row| !stuck.contains(&row.chat));
+            if rows.is_empty() {
+                return Ok(moved);
+            }
+            let steps = stream::iter(rows).map(|row| async move { (row.chat, self.step(row).await) });
+            for (chat, stepped) in steps.buffer_unordered(CHATS_AT_ONCE).collect::<Vec<_>>().await {
+                if stepped {
+                    moved += 1;
+                } else {
+                    stuck.insert(chat);
+                }
+            }
+        }
     }
 }

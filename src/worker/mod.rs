@@ -1,7 +1,7 @@
 //! The worker: looks at stored operations, does for each what [`next_action`] says, and stores what came of it.
 //!
 //! It takes no input. A signal or a timer only makes it look sooner; the loop and the tests call the same
-//! [`Worker::tick`].
+//! [`Worker::due`] and [`Worker::step`].
 
 mod look;
 mod send;
@@ -57,12 +57,12 @@ pub struct Worker {
     pub busy: Mutex<HashSet<OperationId>>,
 }
 
-/// What one look at the database led to.
+/// What one step led to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tick {
-    /// Operations that moved.
-    pub moved: usize,
-    /// When there may be something to do again; `None` when only a signal can tell.
+pub struct Stepped {
+    /// Whether something changed in the database.
+    pub moved: bool,
+    /// When it may be worth trying again; `None` when the row itself says.
     pub again_at: Option<Timestamp>,
 }
 
@@ -75,31 +75,43 @@ enum Did {
 }
 
 impl Worker {
-    /// Does everything that is due now, once.
+    /// Operations that are due now and that this process is not working on, at most `room` of them.
     ///
     /// # Errors
-    /// [`StoreError`] when the database cannot be read; what concerns one operation is logged and left for the next tick.
-    pub async fn tick(&self) -> Result<Tick, StoreError> {
-        let now = self.clock.now();
-        let due = operations::claimable(self.store.reader(), self.bot, now, BATCH).await?;
-        let full = u64::try_from(due.len()).is_ok_and(|due| due == BATCH);
-        let done: Vec<_> = stream::iter(due)
-            .map(|stored| self.guarded(stored, false))
-            .buffer_unordered(self.concurrency)
-            .collect()
-            .await;
-        let mut tick = Tick::default();
-        for did in done {
-            match did {
-                Did::Moved => tick.moved += 1,
-                Did::Held(at) => tick.again_at = Some(tick.again_at.map_or(at, |known| known.min(at))),
-                Did::Nothing => {}
-            }
+    /// [`StoreError`] when the database cannot be read.
+    pub async fn due(&self, room: usize) -> Result<Vec<Stored>, StoreError> {
+        let mut due = operations::claimable(self.store.reader(), self.bot, self.clock.now(), BATCH).await?;
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        due.retain(|stored| !busy.contains(&stored.operation.id));
+        due.truncate(room);
+        Ok(due)
+    }
+
+    /// When the next operation falls due.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be read.
+    pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        operations::next_due(self.store.reader(), self.bot, self.clock.now()).await
+    }
+
+    /// Does what one due operation needs. A failure concerns only it and leaves it as stored.
+    pub async fn step(&self, stored: Stored) -> Stepped {
+        match self.guarded(stored, false).await {
+            Did::Moved => Stepped { moved: true, again_at: None },
+            Did::Nothing => Stepped::default(),
+            Did::Held(at) => Stepped { moved: false, again_at: Some(at) },
         }
-        if full && tick.moved > 0 {
-            tick.again_at = Some(now);
-        }
-        Ok(tick)
+    }
+
+    /// Does everything that is due now, once. Returns how many operations moved.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be read.
+    pub async fn tick(&self) -> Result<usize, StoreError> {
+        let due = self.due(usize::MAX).await?;
+        let steps = stream::iter(due).map(|stored| self.step(stored)).buffer_unordered(self.concurrency);
+        Ok(steps.filter(|stepped| std::future::ready(stepped.moved)).count().await)
     }
 
     /// Sends a freshly confirmed operation without waiting for its grace to end: its tap has been answered.

@@ -8,7 +8,7 @@ use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait as _, sea_query::On
 
 pub use advance::{Advanced, Author, advance};
 pub use query::{
-    Attempt, attempts, by_draft_version, by_marker, by_ticket_number, claimable, count_by_state, erase, load,
+    Attempt, attempts, by_draft_version, by_marker, by_ticket_number, claimable, count_by_state, erase, load, next_due,
     of_person, submitted_since,
 };
 

@@ -128,6 +128,24 @@ pub async fn claimable<C: ConnectionTrait>(
     rows.into_iter().map(read).collect()
 }
 
+/// When the next operation that is not due yet falls due.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn next_due<C: ConnectionTrait>(db: &C, bot: BotId, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    let next: Option<i64> = operations::Entity::find()
+        .select_only()
+        .column(operations::Column::DueAt)
+        .filter(operations::Column::BotId.eq(bot.0))
+        .filter(operations::Column::DueAt.gt(now.0))
+        .order_by_asc(operations::Column::DueAt)
+        .limit(1)
+        .into_tuple()
+        .one(db)
+        .await?;
+    Ok(next.map(Timestamp))
+}
+
 /// How many operations are in a state.
 ///
 /// # Errors
