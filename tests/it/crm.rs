@@ -10,6 +10,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use secrecy::SecretString;
 use serde_json::json;
+use tokio::task::JoinSet;
 use uuid::Uuid;
 use zayavka::{
     catalog::profile::{self, built_in},
@@ -30,7 +31,8 @@ fn settings(base_url: &str) -> CrmSettings {
         file: "zayavka.toml".to_owned(),
         vars: BTreeMap::from([("base_url".to_owned(), base_url.to_owned())]),
         secrets: BTreeMap::from([("token".to_owned(), SecretString::from(TOKEN))]),
-        request_timeout: Duration::from_millis(400),
+        // Generous to a busy machine; tests that run into it do so side by side.
+        request_timeout: Duration::from_secs(2),
         // Too long on purpose: the client must not let it reach the whole limit.
         connect_timeout: Duration::from_secs(60),
     }
@@ -200,16 +202,19 @@ async fn each_way_a_call_can_end_proves_what_it_proves_and_nothing_is_sent_twice
         ("413 before the body was read", Act::SayEarly(http("413 Too Large", "", "")), End::Lost, 0),
         ("422 before the body was read", Act::SayEarly(http("422 No", "", r#"{"message": "нет"}"#)), End::Refused, 0),
     ];
+    let mut all = JoinSet::new();
     for (name, act, end, arrived) in cases {
-        let peer = Peer::new(vec![act]).await;
-        let crm = crm("generic-keyed", &format!("http://{}", peer.address));
-        let prepared = crm.prepare(&order()).expect("it fits");
-        let outcome = crm.create(&prepared).await;
-        assert_eq!(End::of(&outcome), end, "{name}: {outcome:?}");
-        assert_eq!(peer.requests().len(), arrived, "{name}");
-        let said = format!("{outcome:?}");
-        assert!(!said.contains(TOKEN) && !said.contains("налоги") && !said.contains("http://"), "{name}: {said}");
+        all.spawn(async move {
+            let peer = Peer::new(vec![act]).await;
+            let crm = crm("generic-keyed", &format!("http://{}", peer.address));
+            let outcome = crm.create(&crm.prepare(&order()).expect("it fits")).await;
+            assert_eq!(End::of(&outcome), end, "{name}: {outcome:?}");
+            assert_eq!(peer.requests().len(), arrived, "{name}");
+            let said = format!("{outcome:?}");
+            assert!(!said.contains(TOKEN) && !said.contains("налоги") && !said.contains("http://"), "{name}: {said}");
+        });
     }
+    all.join_all().await;
 }
 
 #[tokio::test]
@@ -230,6 +235,7 @@ async fn a_connection_that_never_came_about_proves_that_nothing_was_sent() {
     }
     let junk = Peer::new(vec![Act::Close]).await;
     let silent = Peer::new(vec![Act::ReadStall]).await;
+    let mut all = JoinSet::new();
     for (name, base) in [
         ("nothing listens", format!("http://{closed}")),
         ("no such host", "http://no-such-host.localhost.invalid.test:1".to_owned()),
@@ -237,11 +243,14 @@ async fn a_connection_that_never_came_about_proves_that_nothing_was_sent() {
         ("TLS is cut off", format!("https://{}", junk.address)),
         ("TLS is never answered", format!("https://{}", silent.address)),
     ] {
-        let crm = crm("generic-keyed", &base);
-        let outcome = crm.create(&crm.prepare(&order()).expect("it fits")).await;
-        assert!(matches!(outcome, Outcome::NotSent { wait: None, .. }), "{name}: {outcome:?}");
-        assert!(matches!(crm.look(key(), &Marker::of(key())).await, Look::Unsure { .. }), "{name}");
+        all.spawn(async move {
+            let crm = crm("generic-keyed", &base);
+            let outcome = crm.create(&crm.prepare(&order()).expect("it fits")).await;
+            assert!(matches!(outcome, Outcome::NotSent { wait: None, .. }), "{name}: {outcome:?}");
+            assert!(matches!(crm.look(key(), &Marker::of(key())).await, Look::Unsure { .. }), "{name}");
+        });
     }
+    all.join_all().await;
     assert!(silent.requests().is_empty() && junk.requests().is_empty());
 }
 
