@@ -1,9 +1,9 @@
 //! The door to the CRM: what to send, how to send it, what an answer proves. One profile file decides all three.
 //!
-//! [`request`] renders a request and [`response`] reads an answer, both pure; [`transport`] is the one place with a
-//! network, [`auth`] the one place where secrets meet a request; [`limiter`] keeps the pace, also pure. Nothing here
-//! retries, and nothing here decides what happens next: an [`Outcome`] says what one call proved, and the operation
-//! machine goes on from there.
+//! `request` renders a request and `response` reads an answer, both pure; `transport` is the one place with a network,
+//! `auth` the one place where secrets meet a request; [`limiter`] keeps the pace, also pure. Nothing here retries, and
+//! nothing here decides what happens next: an [`Outcome`] says what one call proved, and the operation machine goes on
+//! from there.
 
 mod answer;
 mod auth;
@@ -30,12 +30,13 @@ pub use self::{
 };
 use crate::{
     catalog::profile::{
-        OnAbsent, Profile,
+        Profile,
         model::{Lookup, Request},
         template::Scope,
     },
     config::problem::Problems,
     domain::{
+        operation::OnAbsent,
         outcome::{Look, Outcome, Promise, Verified},
         ticket::TicketOrder,
     },
@@ -78,7 +79,7 @@ impl Crm {
     /// Every setting that does not fit the profile, without secrets.
     pub fn new(profile: Arc<Profile>, settings: CrmSettings) -> Result<Self, Problems> {
         let fitted = settings::fit(&profile, &settings)?;
-        let transport = Transport::new(settings.connect_timeout, settings.request_timeout).map_err(|why| {
+        let transport = Transport::new(settings.connect_limit(), settings.request_timeout).map_err(|why| {
             let mut problems = Problems::new();
             problems.error(&settings.file, None, format!("the HTTP client cannot start: {why}"), "");
             problems
@@ -147,7 +148,7 @@ impl Crm {
         };
         let Prepared { method, url, headers, body, key, marker, .. } = prepared.clone();
         // A stored request may be older than the settings: credentials go to the CRM they belong to, nowhere else.
-        let same = Origin::of(&url.replace('{', "%7B")).is_some_and(|origin| self.fitted.api.contains(&origin));
+        let same = Origin::of(&url).is_some_and(|origin| self.fitted.api.contains(&origin));
         if !same {
             return not_sent("the request was prepared for another address than the CRM now has");
         }

@@ -2,7 +2,7 @@
 //!
 //! What is prepared is stored beside the attempt, so that a repeat under the same key is byte for byte what the CRM
 //! saw before, whatever became of the profile in between. It therefore holds no secret: those join on the way out,
-//! in [`super::auth`].
+//! in `auth`.
 
 use std::fmt;
 
@@ -176,4 +176,139 @@ fn form(fields: &[(Template, Node)], scope: &Scope) -> Result<String, PrepareErr
 fn field_name(name: &Template, scope: &Scope) -> Result<String, PrepareError> {
     let text = name.text(scope)?;
     if text.is_empty() { Err(PrepareError(format!("{}: a field without a name", name.source()))) } else { Ok(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::catalog::profile;
+
+    /// Renders the create request `request` of an otherwise plain profile, over these names.
+    fn rendered(request: &str, names: &Json) -> Result<Rendered, PrepareError> {
+        let text = format!(
+            "auth.kind = \"none\"\nnumber.pattern = \"[0-9]+\"\n[profile]\nname = \"t\"\nsystem = \"T\"\npromise = \"blind\"\n\
+             [vars.base_url]\ntype = \"url\"\nhelp = \"h\"\n[vars.field]\ntype = \"int\"\ndefault = 5\nhelp = \"h\"\n\
+             [[step]]\nname = \"create\"\nread.id = \"id\"\noutcome = [{{ status = 201, is = \"created\" }}]\n\
+             [step.request]\nurl = \"{{{{ vars.base_url }}}}/t\"\n{request}\n"
+        );
+        let (profile, _) = profile::load("t.toml", &text).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
+        let scope = Scope::new(names);
+        render(&profile.steps[0].request, &scope, &scope)
+    }
+
+    fn names() -> Json {
+        json!({
+            "vars": {"base_url": "http://crm", "field": 5}, "marker": "Z-1",
+            "subject": "a&b=c +%?#/«é»\r\nX-Evil: 1", "body": "тело",
+            "contact": {"name": "Анна"}, "fields": {"12": "x", "topic": "tax"},
+        })
+    }
+
+    #[test]
+    fn empty_values_are_left_out_at_every_depth_and_written_emptiness_stays() {
+        let request = r#"
+            [step.request.body]
+            a = "{{ contact.phone }}"
+            b = { c = "{{ contact.email }}", d = ["{{ contact.email }}", { e = "{{ contact.phone }}" }] }
+            list = ["{{ contact.name }}", "{{ contact.phone }}", 1, true]
+            meant = ""
+            also = { nothing = {}, none = [] }
+            "cf_{{ vars.field }}" = "{{ vars.field }}"
+            text = "{{ marker }} {{ body }}"
+            pairs = "{{ fields | pairs('id', 'value', true) }}"
+        "#;
+        let body = rendered(request, &names()).expect("it fits").body.expect("a body");
+        let wanted = json!({
+            "list": ["Анна", 1, true], "meant": "", "also": {"nothing": {}, "none": []}, "cf_5": 5, "text": "Z-1 тело",
+            "pairs": [{"id": 12, "value": "x"}, {"id": "topic", "value": "tax"}],
+        });
+        assert_eq!(serde_json::from_str::<Json>(&body).expect("JSON"), wanted);
+        let nothing = rendered(
+            "body = { a = \"{{ contact.phone }}\", m = \"{{ contact.email }}{{ body | chars(0) }}\" }",
+            &names(),
+        );
+        assert_eq!(nothing.expect("it fits").body.as_deref(), Some("{}"));
+    }
+
+    #[test]
+    fn each_body_kind_is_written_as_its_system_reads_it() {
+        let body = |request: &str| {
+            let rendered = rendered(request, &names()).expect("it fits");
+            (rendered.headers[0].1.clone(), rendered.body.unwrap_or_default())
+        };
+        let json = "application/json".to_owned();
+        let form = "application/x-www-form-urlencoded".to_owned();
+        assert_eq!(
+            body("body_kind = \"json_array\"\nbody = { b = \"{{ body }}\" }"),
+            (json.clone(), "[{\"b\":\"тело\"}]".into())
+        );
+        assert_eq!(
+            body("body_kind = \"json_array\"\n[[step.request.body]]\nb = \"{{ body }}\""),
+            (json, "[{\"b\":\"тело\"}]".into())
+        );
+        assert_eq!(
+            body(
+                "body_kind = \"form\"\nbody = { \"f[{{ vars.field }}]\" = \"{{ subject }}\", e = \"{{ contact.email }}\", m = \"{{ marker }}\" }"
+            ),
+            (form.clone(), "f%5B5%5D=a%26b%3Dc%20%2B%25%3F%23%2F%C2%AB%C3%A9%C2%BB%0D%0AX-Evil%3A%201&m=Z-1".into())
+        );
+        assert_eq!(
+            body(
+                "body_kind = \"form_json\"\nbody = { order = { t = \"{{ marker }}\", e = \"{{ contact.email }}\" }, site = \"x\" }"
+            ),
+            (form, "order=%7B%22t%22%3A%22Z-1%22%7D&site=x".into())
+        );
+        let typed = rendered(
+            "headers = { content-type = \"application/vnd.api+json\" }\nbody = { m = \"{{ marker }}\" }",
+            &names(),
+        );
+        let headers = typed.expect("it fits").headers;
+        assert_eq!(
+            headers,
+            [
+                ("content-type".to_owned(), "application/vnd.api+json".to_owned()),
+                ("accept".into(), "application/json".into())
+            ]
+        );
+    }
+
+    #[test]
+    fn a_value_cannot_leave_its_place() {
+        let query = rendered(
+            "query = { q = \"{{ subject }}\", none = \"{{ contact.phone }}\" }\nbody = { m = \"{{ marker }}\" }",
+            &names(),
+        );
+        assert_eq!(
+            query.expect("it fits").url,
+            "http://crm/t?q=a%26b%3Dc%20%2B%25%3F%23%2F%C2%AB%C3%A9%C2%BB%0D%0AX-Evil%3A%201"
+        );
+        for evil in ["a\r\nX-Evil: 1", "a\nb", "a\0b", "a\u{7f}"] {
+            let mut names = names();
+            names["subject"] = evil.into();
+            let error =
+                rendered("headers = { X-Subject = \"{{ subject }}\" }\nbody = { m = \"{{ marker }}\" }", &names);
+            assert!(error.err().is_some_and(|error| error.0.contains("x-subject")), "{evil:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_of_a_prepared_request_holds_no_answers() {
+        let key = ExternalKey(uuid::Uuid::nil());
+        let prepared = Prepared {
+            step: "create".into(),
+            key,
+            marker: Marker::of(key),
+            method: "POST".into(),
+            url: "http://crm/t?phone=%2B7999".into(),
+            headers: vec![("x-name".into(), "Анна".into())],
+            body: Some("Анна".into()),
+        };
+        let shown = format!("{prepared:?}");
+        assert!(
+            shown.contains("POST http://crm/t, 8 bytes") && !shown.contains("Анна") && !shown.contains("7999"),
+            "{shown}"
+        );
+    }
 }

@@ -226,3 +226,228 @@ fn oldest_first(mut tickets: Vec<Ticket>) -> Vec<Ticket> {
     tickets.dedup_by(|a, b| a.id == b.id);
     tickets
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{
+        catalog::profile,
+        ids::{ExternalKey, Marker},
+    };
+
+    /// A system that answers in all the odd ways real ones do.
+    const ODD: &str = r#"
+        auth.kind = "none"
+        number.pattern = "[A-Z]*-?[0-9]{1,20}"
+        link.url = "{{ vars.base_url }}/view/{{ id }}?n={{ number }}#t/{{ number }}"
+        [profile]
+        name = "odd"
+        system = "Odd"
+        promise = "searchable"
+        [vars.base_url]
+        type = "url"
+        help = "h"
+        [vars.field]
+        type = "int"
+        help = "h"
+        [[step]]
+        name = "create"
+        request = { url = "{{ vars.base_url }}/t", body = { key = "{{ ext.token }}" } }
+        [step.read]
+        id = ["result.item.id", "result", { header = "Location", regex = "/([0-9]+)$" }, { path = "message", regex = "Existing ID: ([0-9]+)" }]
+        echo = ["result.item.fields[id={{ vars.field }}].value", "echo"]
+        message = ["error_description", "errors"]
+        wait_until = "time.operating_reset_at"
+        [[step.outcome]]
+        status = "any"
+        where = [{ path = "error", in = ["QUERY_LIMIT_EXCEEDED", "OPERATION_TIME_LIMIT"] }]
+        is = "throttled"
+        wait = "2s"
+        [[step.outcome]]
+        status = "any"
+        where = [{ path = "error", equals = "NOT_DONE" }]
+        is = "not_executed"
+        [[step.outcome]]
+        status = 409
+        where = [{ header = "X-Status-Reason", equals = "duplicate" }]
+        is = "exists"
+        [[step.outcome]]
+        status = 409
+        where = [{ body_contains = "{{ ext.token }}" }]
+        is = "exists"
+        [[step.outcome]]
+        status = 400
+        where = [{ path = "code", equals = 7 }]
+        is = "key_mismatch"
+        [[step.outcome]]
+        status = [200, 400]
+        where = [{ path = "error", exists = true }]
+        is = "refused"
+        [[step.outcome]]
+        status = "2xx"
+        is = "created"
+        [[lookup]]
+        name = "direct"
+        request = { url = "{{ vars.base_url }}/t/{{ ext.token }}" }
+        outcome = [{ status = 200, is = "answer" }, { status = 404, where = [{ path = "error", matches = "(?i)not.found" }], is = "not_found" }]
+        match = { path = ["fields[id={{ vars.field }}].value", "origin"], equals = "{{ ext.token }}", ignore_case = true }
+        read = { id = "id" }
+        [[lookup]]
+        name = "search"
+        request = { url = "{{ vars.base_url }}/s", query = { q = "{{ ext.token }}" } }
+        results = "list"
+        unrelated = "ignore"
+        match = { path = "origin", equals = "{{ ext.token }}" }
+        read = { id = "id", number = "no" }
+    "#;
+
+    const TOKEN: &str = "z0000000000000000000000000000002a";
+
+    fn with<T>(check: impl FnOnce(&Reader<'_>) -> T) -> T {
+        static PROFILE: LazyLock<Profile> =
+            LazyLock::new(|| profile::load("odd.toml", ODD).unwrap_or_else(|problems| panic!("{problems}")).0);
+        let profile = &*PROFILE;
+        let vars = Vars::from([("base_url".into(), json!("https://crm.ru")), ("field".into(), json!(6))]);
+        let key = ExternalKey(Uuid::from_u128(42));
+        let scope = scope::find(&vars, &profile.ext, key, &Marker::of(key));
+        let keys = scope::writings(&profile.ext, key);
+        let origins = [Origin::of("https://crm.ru").expect("an address")];
+        check(&Reader { profile, vars: &vars, origins: &origins, scope: &scope, keys: &keys })
+    }
+
+    fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Answer {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Answer::new(status, headers, body.as_bytes().to_vec())
+    }
+
+    fn outcome(status: u16, headers: &[(&str, &str)], body: &str) -> String {
+        with(|reader| format!("{:?}", reader.outcome(&reader.profile.steps[0], &answer(status, headers, body))))
+    }
+
+    #[test]
+    fn a_create_is_read_in_every_shape() {
+        let ours = format!(r#"{{"message":"Contact exists. Existing ID: 77","echo":"{TOKEN}"}}"#);
+        let location = ("location", "https://crm.ru/t/78");
+        let reset = r#"{"error":"OPERATION_TIME_LIMIT","time":{"operating_reset_at":784111800}}"#;
+        type Row<'a> = (&'a str, u16, &'a [(&'a str, &'a str)], &'a str, &'a str);
+        let cases: [Row<'_>; 20] = [
+            ("a bare number", 200, &[], r#"{"result":123}"#, r#"id: "123""#),
+            ("a nested id", 200, &[], r#"{"result":{"item":{"id":"L-9"}}}"#, r#"number: "L-9""#),
+            ("an id in a header", 201, &[location], "", r#"url: Some("https://crm.ru/view/78?n=78#t/78")"#),
+            ("a mark before the JSON", 200, &[], "\u{feff}{\"result\":5}", "Created"),
+            (
+                "our key in a list of fields",
+                200,
+                &[],
+                &format!(r#"{{"result":{{"item":{{"id":1,"fields":[{{"id":6,"value":"{TOKEN}"}}]}}}}}}"#),
+                "Created",
+            ),
+            (
+                "another key in that list",
+                200,
+                &[],
+                r#"{"result":{"item":{"id":1,"fields":[{"id":6,"value":"zz"}]}}}"#,
+                "another key",
+            ),
+            ("an id that is no number", 200, &[], r#"{"result":"DROP TABLE"}"#, "Lost"),
+            ("a fraction", 200, &[], r#"{"result":1.5}"#, "Lost"),
+            ("an empty id", 200, &[], r#"{"result":""}"#, "Lost"),
+            (
+                "200 with an error",
+                200,
+                &[],
+                r#"{"error":"ACCESS","error_description":"Access denied."}"#,
+                r#"Refused { message: "Access denied." }"#,
+            ),
+            (
+                "an empty error is an error",
+                400,
+                &[],
+                r#"{"error":"","error_description":""}"#,
+                r#"Refused { message: "HTTP 400" }"#,
+            ),
+            (
+                "errors in a tree",
+                400,
+                &[],
+                r#"{"error":1,"errors":{"a":["нет темы"],"b":{"c":"плохо"}}}"#,
+                r#"Refused { message: "нет темы; плохо" }"#,
+            ),
+            ("throttled inside 200", 200, &[], r#"{"error":"QUERY_LIMIT_EXCEEDED"}"#, "wait: Some(2s)"),
+            ("throttled until a moment", 429, &[("date", "Sun, 06 Nov 1994 08:49:37 GMT")], reset, "wait: Some(23s)"),
+            ("not done", 500, &[], r#"{"error":"NOT_DONE"}"#, "NotSent"),
+            ("a duplicate of somebody", 409, &[("x-status-reason", "duplicate")], r#"[{"id":1}]"#, "Exists"),
+            ("ours exists and is named", 409, &[], &ours, r#"Created { ticket: Ticket { id: "77""#),
+            ("a conflict without our key", 409, &[], r#"{"message":"Existing ID: 77"}"#, "Lost"),
+            ("the key with another content", 400, &[], r#"{"code":7,"error":"x"}"#, "Lost"),
+            ("nobody's status", 302, &[location], r#"{"result":1}"#, "Lost"),
+        ];
+        for (name, status, headers, body, wanted) in cases {
+            let said = outcome(status, headers, body);
+            assert!(said.contains(wanted), "{name}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_lookup_is_read_in_every_shape() {
+        let look = |at: usize, status, body: &str| {
+            with(|reader| format!("{:?}", reader.look(&reader.profile.lookups[at], &answer(status, &[], body))))
+        };
+        let direct = format!(r#"{{"id":7,"fields":[{{"id":6,"value":"{}"}}]}}"#, TOKEN.to_uppercase());
+        let hit = format!(r#"{{"id":"10","no":10,"origin":"{TOKEN}"}}"#);
+        let cases: [(&str, usize, u16, String, &str); 13] = [
+            ("a direct read, case changed", 0, 200, direct, "Found"),
+            ("a direct read, not found", 0, 404, r#"{"error":"Not found"}"#.into(), "Missed"),
+            ("a 404 of somebody else", 0, 404, "<html>".into(), "Unsure"),
+            ("a direct read of another", 0, 200, r#"{"id":7,"origin":"other"}"#.into(), "Unsure"),
+            ("a direct read of a list", 0, 200, "[]".into(), "Unsure"),
+            ("a list", 1, 200, format!(r#"{{"list":[{hit}]}}"#), "Found"),
+            ("a map by id", 1, 200, format!(r#"{{"list":{{"10":{hit},"total_count":1}}}}"#), "Found"),
+            ("an empty map", 1, 200, r#"{"list":{}}"#.into(), "Missed"),
+            ("a word search with others", 1, 200, r#"{"list":[{"id":1,"no":1,"origin":"x"}]}"#.into(), "Missed"),
+            ("a null where the key stands", 1, 200, r#"{"list":[{"id":1,"no":1,"origin":null}]}"#.into(), "Missed"),
+            ("a record that hides the key", 1, 200, r#"{"list":[{"id":1,"no":1}]}"#.into(), "Unsure"),
+            ("no list", 1, 200, r#"{"error":"x"}"#.into(), "Unsure"),
+            ("a list that is a text", 1, 200, r#"{"list":"none"}"#.into(), "Unsure"),
+        ];
+        for (name, at, status, body, wanted) in cases {
+            let said = look(at, status, &body);
+            assert!(said.starts_with(wanted), "{name}: {said}");
+        }
+    }
+
+    #[test]
+    fn the_same_ticket_twice_in_a_list_is_one_ticket() {
+        let hit = |id: &str| format!(r#"{{"id":"{id}","no":"{id}","origin":"{TOKEN}"}}"#);
+        let body = format!(r#"{{"list":[{},{},{}]}}"#, hit("100"), hit("9"), hit("100"));
+        let Look::Found { tickets } = with(|reader| reader.look(&reader.profile.lookups[1], &answer(200, &[], &body)))
+        else {
+            panic!("found")
+        };
+        assert_eq!(tickets.iter().map(|ticket| ticket.id.as_str()).collect::<Vec<_>>(), ["9", "100"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_answer_whatsoever_breaks_the_reader(status in 0_u16..700, body in ".*", wrap in 0_u8..3) {
+            let body = match wrap {
+                0 => body,
+                1 => json!({"result": body, "error": body, "list": [body]}).to_string(),
+                _ => json!([{"list": {"a": {"origin": body}}}]).to_string(),
+            };
+            with(|reader| {
+                let answer = answer(status, &[("retry-after", &body), ("date", &body)], &body);
+                let _ = reader.outcome(&reader.profile.steps[0], &answer);
+                for lookup in &reader.profile.lookups {
+                    let found = matches!(reader.look(lookup, &answer), Look::Found { .. });
+                    assert!(!found);
+                }
+            });
+        }
+    }
+}

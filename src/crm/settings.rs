@@ -28,7 +28,8 @@ pub struct CrmSettings {
     pub secrets: BTreeMap<String, SecretString>,
     /// The longest one exchange may take, answer included; shorter than the lease.
     pub request_timeout: Duration,
-    /// The longest the connection may take to come about; at most 3 s and below `request_timeout`.
+    /// The longest the connection may take to come about; never more than 3 s and three quarters of
+    /// `request_timeout`.
     pub connect_timeout: Duration,
 }
 
@@ -43,7 +44,7 @@ impl fmt::Debug for CrmSettings {
     }
 }
 
-/// The longest a connection may take: beyond it a dead host would look like a lost answer.
+/// The longest a connection may take, whatever the settings say.
 const LONGEST_CONNECT: Duration = Duration::from_secs(3);
 
 /// Settings that fit the profile.
@@ -65,7 +66,6 @@ pub(super) fn fit(profile: &Profile, settings: &CrmSettings) -> Result<Fitted, P
     let mut problems = Problems::new();
     let vars = vars(profile, settings, &mut problems);
     let secrets = secrets(profile, settings, &mut problems);
-    times(settings, &mut problems);
     let mut fitted = Fitted { vars, secrets, api: Vec::new(), links: Vec::new() };
     if problems.is_empty() {
         addresses(profile, settings, &mut fitted, &mut problems);
@@ -116,10 +116,11 @@ fn secrets(profile: &Profile, settings: &CrmSettings, problems: &mut Problems) -
     settings.secrets.clone()
 }
 
-fn times(settings: &CrmSettings, problems: &mut Problems) {
-    if settings.connect_timeout > LONGEST_CONNECT || settings.connect_timeout >= settings.request_timeout {
-        let hint = "at most 3s, and below crm.request_timeout: only then does a dead host prove that nothing was sent";
-        problems.error(&settings.file, None, "`crm.connect_timeout` is too long", hint);
+impl CrmSettings {
+    /// How long a connection may really take: a dead host must show as "not connected" well before the whole limit
+    /// ends the exchange, or it would look like a lost answer.
+    pub(super) fn connect_limit(&self) -> Duration {
+        self.connect_timeout.min(LONGEST_CONNECT).min(self.request_timeout * 3 / 4)
     }
 }
 

@@ -2,13 +2,13 @@
 
 use super::{
     load::{self, PATH_SECRET},
-    model::{Auth, Body, Lookup, Node, OnAbsent, Profile, Repeat, Request, Step},
+    model::{Auth, Body, Lookup, Node, Profile, Repeat, Request, Step},
     rule::{Rule, Verdict},
     template::Template,
 };
 use crate::{
     config::reader::{Document, Section},
-    domain::outcome::Promise,
+    domain::{operation::OnAbsent, outcome::Promise},
 };
 
 /// Reports everything that does not hold together.
@@ -120,7 +120,9 @@ fn requests(root: &Section<'_>, profile: &Profile) {
         if matches!(profile.auth, Auth::BodyField { .. }) && !is_map {
             section.error("request", "the secret goes into a field of the body, but the body has no fields", "");
         }
-        let longest = templates(request).iter().flat_map(|t| t.names()).map(|name| length(profile, name)).max();
+        // A header has room enough; it is fields and search words that cut.
+        let fields = templates(request).into_iter().filter(|t| !request.headers.iter().any(|(_, value)| value == *t));
+        let longest = fields.flat_map(Template::names).map(|name| length(profile, name)).max();
         if longest.is_some_and(|longest| longest > profile.ext.max_len) {
             let hint = "a shorter form of the key, or the true length of the field in [ext] max_len";
             let what =

@@ -8,9 +8,10 @@
 
 pub mod built_in;
 mod check;
-pub mod filters;
+mod filters;
 mod load;
 pub mod model;
+mod open;
 pub mod path;
 pub mod rule;
 pub mod template;
@@ -18,4 +19,5 @@ mod vars;
 
 pub(crate) use load::PATH_SECRET;
 pub use load::load;
-pub use model::{OnAbsent, Profile};
+pub use model::Profile;
+pub use open::{known, open};

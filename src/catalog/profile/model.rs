@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::{
@@ -10,7 +9,7 @@ use super::{
     rule::{Pattern, Rule},
     template::Template,
 };
-use crate::domain::outcome::Promise;
+use crate::domain::{operation::OnAbsent, outcome::Promise};
 
 /// One CRM, described: what to send, how to read the answer, what a repeat does.
 #[derive(Debug, Clone, PartialEq)]
@@ -338,14 +337,4 @@ pub enum Repeat {
     Updates,
     /// Makes another record.
     Duplicates,
-}
-
-/// What to do when the ticket is provably not there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnAbsent {
-    /// A human decides.
-    Review,
-    /// The same create again.
-    Resend,
 }

@@ -219,7 +219,9 @@ impl Pattern {
         let build = |text: &str| {
             RegexBuilder::new(text).size_limit(1 << 18).build().map_err(|error| {
                 // The library draws several lines; the last one says what is wrong.
-                error.to_string().lines().last().unwrap_or("no regular expression").trim().to_owned()
+                let said = error.to_string();
+                let last = said.lines().last().unwrap_or("no regular expression").trim();
+                last.trim_start_matches("error: ").to_owned()
             })
         };
         // First as it stands: `a)|(b` must not become whole by what is put around it.

@@ -4,7 +4,7 @@
 //! template knows its place from the day it is loaded: in a URL's path every value is one percent-encoded segment, in
 //! a host name only host letters pass, and everywhere else the text stays as it is because the encoder of that place
 //! (JSON, form, query, header) does the escaping when the request is put together. Query languages inside a value have
-//! named filters of their own, see [`super::filters`].
+//! named filters of their own.
 
 use std::{collections::BTreeSet, fmt, sync::LazyLock};
 

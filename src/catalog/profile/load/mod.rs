@@ -10,12 +10,15 @@ use std::time::Duration;
 use self::names::{Names, Use};
 use super::{
     check,
-    model::{Auth, Lookup, OnAbsent, Profile, Step, Unrelated, Verify},
+    model::{Auth, Lookup, Profile, Step, Unrelated, Verify},
     rule::{CREATE_WORDS, Pattern, READ_WORDS},
 };
-use crate::config::{
-    problem::Problems,
-    reader::{Document, Section},
+use crate::{
+    config::{
+        problem::Problems,
+        reader::{Document, Section},
+    },
+    domain::operation::OnAbsent,
 };
 
 pub(crate) use request::PATH_SECRET;
@@ -43,7 +46,7 @@ fn read(document: &Document<'_>) -> Option<Profile> {
     let meta = meta::meta(&root);
     let vars = meta::vars(&root);
     let secrets = meta::secrets(&root);
-    let names = Names::new(&vars, &secrets);
+    let names = Names::declared(&root);
     let auth = if root.take("auth").is_some() {
         request::auth(&root, &names)
     } else {
@@ -204,3 +207,6 @@ fn report_unused(root: &Section<'_>, names: &Names) {
 pub(super) fn has_path_secret(auth: &Auth) -> bool {
     matches!(auth, Auth::Path { .. })
 }
+
+#[cfg(test)]
+mod tests;

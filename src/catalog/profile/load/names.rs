@@ -1,15 +1,12 @@
 //! Which names a template may use where. A typo in a name would otherwise send an empty value to the CRM.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::{cell::RefCell, collections::BTreeSet};
 
-use super::super::{
-    model::{Secret, Var},
-    template::{Place, Template},
+use super::super::template::{Place, Template};
+use crate::config::{
+    nearest,
+    reader::{Item, Section},
 };
-use crate::config::{nearest, reader::Item};
 
 /// What is being described, which decides the names that have a value there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,13 +59,13 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new(vars: &BTreeMap<String, Var>, secrets: &BTreeMap<String, Secret>) -> Self {
-        let dotted = |prefix: &str, name: &String| format!("{prefix}.{name}");
-        Self {
-            vars: vars.keys().map(|name| dotted("vars", name)).collect(),
-            secrets: secrets.keys().map(|name| dotted("secrets", name)).collect(),
-            used: RefCell::default(),
-        }
+    /// All that is declared, even wrongly: one mistake should not look like many.
+    pub(super) fn declared(root: &Section<'_>) -> Self {
+        let of = |table: &str| {
+            let keys = root.table_or_empty(table).keys();
+            keys.into_iter().map(|name| format!("{table}.{name}")).collect()
+        };
+        Self { vars: of("vars"), secrets: of("secrets"), used: RefCell::default() }
     }
 
     /// Records that a secret is used by its bare name.
@@ -114,10 +111,12 @@ impl Names {
                 continue;
             }
             let known = self.known(purpose);
-            item.error(
-                format!("`{}` uses `{name}`, which has no value here", item.label()),
-                nearest::hint(name, known.iter().map(String::as_str)),
-            );
+            let hint = if name.starts_with("secrets") {
+                "a request is stored before it is sent, so secrets join it only through [auth]".to_owned()
+            } else {
+                nearest::hint(name, known.iter().map(String::as_str))
+            };
+            item.error(format!("`{}` uses `{name}`, which has no value here", item.label()), hint);
         }
     }
 
