@@ -61,7 +61,9 @@ impl Config {
         let config = read(&document);
         let problems = document.into_problems();
         match config {
-            Some(config) if !problems.has_errors() => Ok(Self { warnings: problems, ..config }),
+            Some(config) if !problems.has_errors() => {
+                Ok(Self { source: name.to_owned(), warnings: problems, ..config })
+            }
             _ => Err(problems),
         }
     }
@@ -77,6 +79,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     root.finish();
     let warnings = Problems::new();
     Some(Config {
+        source: String::new(),
         telegram: telegram?,
         staff,
         database,
@@ -180,6 +183,9 @@ fn reconcile(crm: &Section<'_>) -> Reconcile {
         looks: section.int("looks", 1..=100).and_then(|looks| u32::try_from(looks).ok()),
         spacing: section.duration("spacing", Duration::from_millis(10)..=DAY),
         on_absent: section.one_of("on_absent", &[("review", OnAbsent::Review), ("resend", OnAbsent::Resend)]),
+        patience: section.duration("patience", Duration::from_secs(1)..=30 * DAY).unwrap_or(DAY),
+        look_patience: section.duration("look_patience", Duration::from_secs(1)..=7 * DAY).unwrap_or(HOUR / 2),
+        watch: section.duration("watch", Duration::from_secs(1)..=30 * DAY).unwrap_or(DAY),
     };
     section.finish();
     reconcile
@@ -222,8 +228,12 @@ fn notices(root: &Section<'_>) -> Notices {
     let section = root.table_or_empty("notices");
     let words = [("repeat", OnUnknown::Repeat), ("review", OnUnknown::Review), ("drop", OnUnknown::Drop)];
     let policy = |key: &str| section.one_of(key, &words).unwrap_or(OnUnknown::Repeat);
-    let notices =
-        Notices { created: policy("created"), rejected: policy("rejected"), staff_card: policy("staff_card") };
+    let notices = Notices {
+        created: policy("created"),
+        rejected: policy("rejected"),
+        staff_card: policy("staff_card"),
+        tell_after: section.duration("tell_after", Duration::ZERO..=DAY).unwrap_or(Duration::from_secs(20)),
+    };
     section.finish();
     notices
 }

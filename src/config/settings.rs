@@ -17,6 +17,8 @@ use crate::{
 /// Everything an operator can set.
 #[derive(Debug, Clone)]
 pub struct Config {
+    /// The file it was read from, for messages.
+    pub source: String,
     /// `[telegram]`
     pub telegram: Telegram,
     /// `[staff]`
@@ -52,6 +54,8 @@ pub struct Telegram {
     pub bot_id: BotId,
     /// Where the Bot API is, without a slash at the end.
     pub api_url: String,
+    /// The longest a send may take: Telegram answers some throttled ones only after many seconds.
+    pub request_timeout: Duration,
     /// How updates come.
     pub receive: Receive,
 }
@@ -134,6 +138,12 @@ pub struct Reconcile {
     pub spacing: Option<Duration>,
     /// What absence leads to.
     pub on_absent: Option<OnAbsent>,
+    /// How long an operation may go on being tried without reaching the CRM before a human is asked.
+    pub patience: Duration,
+    /// How long a lost one may stay unsearchable before a human is asked.
+    pub look_patience: Duration,
+    /// How long a late twin is looked for.
+    pub watch: Duration,
 }
 
 /// The HTTP surface.
@@ -170,6 +180,8 @@ pub struct Notices {
     pub rejected: OnUnknown,
     /// A case, to staff.
     pub staff_card: OnUnknown,
+    /// An outcome that comes later than this after the tap gets a message of its own.
+    pub tell_after: Duration,
 }
 
 /// What one client may do.

@@ -111,6 +111,12 @@ impl Crm {
         !self.profile.lookups.is_empty()
     }
 
+    /// Whether one ticket can be read by its number.
+    #[must_use]
+    pub fn can_verify(&self) -> bool {
+        self.profile.verify.is_some()
+    }
+
     /// The profile's own figures.
     #[must_use]
     pub fn figures(&self) -> Figures {

@@ -1,6 +1,6 @@
 //! `[telegram]`: the bot, and how its updates come.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, time::Duration};
 
 use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -42,9 +42,11 @@ pub(super) fn read(root: &Section<'_>) -> Option<Telegram> {
         }
     };
     webhook.finish();
+    let range = Duration::from_millis(100)..=Duration::from_secs(300);
+    let request_timeout = section.duration("request_timeout", range).unwrap_or(Duration::from_secs(35));
     section.finish();
     let (token, bot_id) = token?;
-    Some(Telegram { token, bot_id, api_url, receive: receive? })
+    Some(Telegram { token, bot_id, api_url, request_timeout, receive: receive? })
 }
 
 fn token(section: &Section<'_>) -> Option<(SecretString, BotId)> {
