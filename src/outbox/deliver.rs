@@ -60,15 +60,19 @@ impl Outbox {
             return Ok(self.tell(&row, None, Event::Overtaken).await?.is_some());
         }
         let Some(route) = self.route(&row, now).await? else { return Ok(false) };
-        let words = match word(self, &row, now).await? {
-            Worded::Say(words) => words,
-            Worded::Nothing(why) => return self.drop_unsent(row, why).await,
-        };
-        let digest = fingerprint(&words);
         let kind = if route.edit.is_some() { Kind::Edit } else { new_kind(&row) };
         let lease_end = now.plus(self.policy.lease);
         let Some(row) = self.tell(&row, Some(kind), Event::Claimed { lease_end }).await? else { return Ok(true) };
         let attempt = row.delivery.attempts;
+        // Worded only now: whatever changes from here on finds this row claimed and writes another one.
+        let words = match word(self, &row, now).await? {
+            Worded::Say(words) => words,
+            Worded::Nothing(why) => {
+                self.tell(&row, None, Event::RowRefused { attempt, detail: why.to_owned() }).await?;
+                return Ok(true);
+            }
+        };
+        let digest = fingerprint(&words);
         let shown = route.edit.filter(|card| card.digest == digest);
         let verdict = match shown {
             // The card shows it already: nothing to send, and nothing can be lost.
@@ -200,15 +204,6 @@ impl Outbox {
             self.alert(row, &why).await?;
         }
         Ok(())
-    }
-
-    /// A row that has nothing to say any more ends without a call.
-    async fn drop_unsent(&self, row: Row, why: &str) -> Result<bool, StoreError> {
-        let lease_end = self.clock.now().plus(self.policy.lease);
-        let Some(row) = self.tell(&row, None, Event::Claimed { lease_end }).await? else { return Ok(true) };
-        let event = Event::RowRefused { attempt: row.delivery.attempts, detail: why.to_owned() };
-        self.tell(&row, None, event).await?;
-        Ok(true)
     }
 
     async fn tell(&self, row: &Row, kind: Option<Kind>, event: Event) -> Result<Option<Row>, StoreError> {
