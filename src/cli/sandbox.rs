@@ -32,6 +32,9 @@ pub(super) struct SandboxArgs {
     crm: Kind,
 }
 
+/// The sample form, with places enough for a whole afternoon of trying.
+const FORM: &str = include_str!("../../templates/sandbox/consultation.toml");
+
 /// Which of the generic profiles the sandbox's service uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
@@ -67,6 +70,10 @@ async fn start(args: &SandboxArgs, json: bool) -> Result<(), String> {
         let config = config(&world, args.crm, &folder.0);
         std::fs::write(&service.config, config)
             .map_err(|error| format!("the sandbox's configuration cannot be written: {error}"))?;
+        let forms = folder.0.join("templates/forms");
+        std::fs::create_dir_all(&forms)
+            .and_then(|()| std::fs::write(forms.join("consultation.toml"), FORM))
+            .map_err(|error| format!("the sandbox's form cannot be written: {error}"))?;
         service.start().await?;
     }
     announce(&world, args, json);
