@@ -231,8 +231,8 @@ async fn work(
                 Some(id) => {
                     let worker = Arc::clone(&worker);
                     running.spawn(async move {
-                        if let Err(error) = worker.send_now(id).await {
-                            tracing::warn!(operation.id = %id, %error, "an operation could not be sent at once; it falls due by itself");
+                        if let Err(error) = worker.go_on(id).await {
+                            tracing::warn!(operation.id = %id, %error, "an operation could not be worked on at once; it falls due by itself");
                         }
                         None
                     });

@@ -1,6 +1,7 @@
 //! The composition: the only place that knows all parts. Built from a configuration and a clock; run by
 //! [`lifecycle`], or step by step by tests.
 
+pub mod by_hand;
 pub mod lifecycle;
 pub mod setup;
 

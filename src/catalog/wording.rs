@@ -133,7 +133,7 @@ pub fn age(texts: &Texts, lang: &str, now: Timestamp, since: Timestamp) -> Strin
 /// Somebody's words as staff see them: what reorders or hides text is taken out, long ones are cut.
 #[must_use]
 pub fn visible(text: &str) -> String {
-    let joins_emoji = |c: char| matches!(c, '\u{200D}' | '\u{FE0F}');
-    let clean: String = text.chars().filter(|c| joins_emoji(*c) || !blank::is_invisible(*c)).collect();
+    let kept = |c: char| matches!(c, ' ' | '\n' | '\u{A0}' | '\u{200D}' | '\u{FE0F}') || !blank::is_invisible(c);
+    let clean: String = text.chars().filter(|c| kept(*c)).collect();
     if clean.chars().count() <= 300 { clean } else { clean.chars().take(299).chain(['…']).collect() }
 }

@@ -97,7 +97,7 @@ impl Worker {
 
     /// Does what one due operation needs. A failure concerns only it and leaves it as stored.
     pub async fn step(&self, stored: Stored) -> Stepped {
-        match self.guarded(stored, false).await {
+        match self.guarded(stored, false, false).await {
             Did::Moved => Stepped { moved: true, again_at: None },
             Did::Nothing => Stepped::default(),
             Did::Held(at) => Stepped { moved: false, again_at: Some(at) },
@@ -114,27 +114,29 @@ impl Worker {
         Ok(steps.filter(|stepped| std::future::ready(stepped.moved)).count().await)
     }
 
-    /// Sends a freshly confirmed operation without waiting for its grace to end: its tap has been answered.
+    /// Goes on with an operation somebody is waiting for: its tap has been answered, or staff have just decided. Neither
+    /// its grace nor the pace towards the CRM holds it up; a pause of sending does.
     ///
     /// # Errors
     /// [`StoreError`] when the database cannot be read.
-    pub async fn send_now(&self, id: OperationId) -> Result<(), StoreError> {
+    pub async fn go_on(&self, id: OperationId) -> Result<(), StoreError> {
         if let Some(stored) = operations::load(self.store.reader(), id).await? {
             let fresh = matches!(stored.operation.state, State::Pending { .. }) && stored.operation.attempts == 0;
-            if fresh {
-                self.guarded(stored, true).await;
+            let decided = matches!(stored.operation.state, State::Pending { .. } | State::Unknown { .. });
+            if fresh || decided {
+                self.guarded(stored, fresh, true).await;
             }
         }
         Ok(())
     }
 
     /// One operation, never twice at a time in this process; a failure concerns only it.
-    async fn guarded(&self, stored: Stored, even_if_not_due: bool) -> Did {
+    async fn guarded(&self, stored: Stored, even_if_not_due: bool, urgent: bool) -> Did {
         let id = stored.operation.id;
         if !self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(id) {
             return Did::Nothing;
         }
-        let did = self.act(stored, even_if_not_due).await;
+        let did = self.act(stored, even_if_not_due, urgent).await;
         self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         did.unwrap_or_else(|error| {
             tracing::warn!(operation.id = %id, %error, "an operation could not be worked on now; it stays as stored");
@@ -142,22 +144,22 @@ impl Worker {
         })
     }
 
-    async fn act(&self, stored: Stored, even_if_not_due: bool) -> Result<Did, StoreError> {
+    async fn act(&self, stored: Stored, even_if_not_due: bool, urgent: bool) -> Result<Did, StoreError> {
         let now = self.clock.now();
         let action = match next_action(&stored.operation, now, &self.policy) {
             NextAction::Wait(_) if even_if_not_due => NextAction::Send,
             action => action,
         };
         match action {
-            NextAction::Send => match self.admit(true).await? {
+            NextAction::Send => match self.admit(true, urgent).await? {
                 Some(at) => Ok(Did::Held(at)),
                 None => self.send(stored).await,
             },
-            NextAction::Look | NextAction::Watch => match self.admit(false).await? {
+            NextAction::Look | NextAction::Watch => match self.admit(false, urgent).await? {
                 Some(at) => Ok(Did::Held(at)),
                 None => self.look(stored).await,
             },
-            NextAction::Check(candidate) => match self.admit(false).await? {
+            NextAction::Check(candidate) => match self.admit(false, urgent).await? {
                 Some(at) => Ok(Did::Held(at)),
                 None => self.check(stored, &candidate.number).await,
             },
@@ -167,10 +169,13 @@ impl Worker {
     }
 
     /// Until when the CRM may not be asked; `None` when it may now. A pause by staff stops sending, not looking.
-    async fn admit(&self, sends: bool) -> Result<Option<Timestamp>, StoreError> {
+    async fn admit(&self, sends: bool, urgent: bool) -> Result<Option<Timestamp>, StoreError> {
         let now = self.clock.now();
         if sends && settings::get(self.store.reader(), settings::PAUSED).await?.is_some() {
             return Ok(Some(now.plus(Duration::from_secs(5))));
+        }
+        if urgent {
+            return Ok(None);
         }
         let admission = self.limiter.lock().unwrap_or_else(PoisonError::into_inner).admit(now);
         Ok(match admission {
