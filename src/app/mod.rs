@@ -20,6 +20,7 @@ use crate::{
     domain::role::Roster,
     inbox::{Inbox, routes},
     outbox::Outbox,
+    points::Points,
     staff::Staff,
     store::{Store, StoreError, operations::Author, settings},
     telegram::{Answer, Telegram},
@@ -90,8 +91,22 @@ impl App {
         clock: Arc<dyn Clock>,
         dice: Arc<dyn Dice>,
     ) -> Result<Self, StartError> {
+        Self::build_watched(config, checked, clock, dice, Points::default()).await
+    }
+
+    /// The same, with a watcher at the points where a process may die.
+    ///
+    /// # Errors
+    /// [`StartError`] when the database cannot be used or Telegram refuses the token.
+    pub async fn build_watched(
+        config: Config,
+        checked: Checked,
+        clock: Arc<dyn Clock>,
+        dice: Arc<dyn Dice>,
+        points: Points,
+    ) -> Result<Self, StartError> {
         use secrecy::ExposeSecret as _;
-        let store = Store::connect(config.database.url.expose_secret()).await?;
+        let store = Store::connect_watched(config.database.url.expose_secret(), points).await?;
         store.migrate().await?;
         let telegram =
             Telegram::new(&config.telegram.api_url, config.telegram.token.clone(), config.telegram.request_timeout)

@@ -118,6 +118,7 @@ impl Inbox {
     pub async fn handle(&self, row: &Claimed) -> Ended {
         match self.run(row).await {
             Ok(Some((callback, handled))) => {
+                self.store.points().pass("telegram.toast").await;
                 self.answer_tap(row, callback.as_deref(), handled.toast.as_deref()).await;
                 Ended::Done(handled.send_now)
             }

@@ -77,7 +77,12 @@ impl Outbox {
         let verdict = match shown {
             // The card shows it already: nothing to send, and nothing can be lost.
             Some(card) => Verdict::Done(Some(card.message)),
-            None => self.call(&route, &words).await,
+            None => {
+                self.store.points().pass("telegram.call").await;
+                let verdict = self.call(&route, &words).await;
+                self.store.points().pass("telegram.answered").await;
+                verdict
+            }
         };
         let message = match (&verdict, route.edit) {
             (Verdict::Done(_), Some(card)) => Some(card.message),

@@ -15,6 +15,7 @@ use crate::{
 impl Worker {
     pub(super) async fn look(&self, stored: Stored) -> Result<Did, StoreError> {
         let asked_at = self.clock.now();
+        self.store.points().pass("crm.look").await;
         let look = self.crm.look(stored.operation.key, &stored.marker).await;
         if let Some(sign) = Sign::of_look(&look) {
             self.limiter.lock().unwrap_or_else(PoisonError::into_inner).note(self.clock.now(), sign);
