@@ -26,7 +26,7 @@ use crate::{
     staff::Staff,
     store::{Store, StoreError, operations::Author, settings},
     telegram::{Answer, BotName, Telegram},
-    worker::Worker,
+    worker::{SharedTokens, Worker},
 };
 
 pub use setup::{Checked, check};
@@ -135,9 +135,15 @@ impl App {
         username: BotName,
     ) -> Self {
         let Checked { catalog, crm, policy, .. } = checked;
-        let (crm, policy) = (Arc::new(crm), Arc::new(policy));
         let bot = config.telegram.bot_id;
         let author = author(&config, dice.as_ref());
+        let tokens = SharedTokens {
+            store: store.clone(),
+            holder: author.worker.clone(),
+            patience: config.crm.request_timeout * 2,
+            clock: Arc::clone(&clock),
+        };
+        let (crm, policy) = (Arc::new(crm.with_tokens(Arc::new(tokens))), Arc::new(policy));
         let roster = Arc::new(Roster {
             chat: config.staff.chat,
             thread: config.staff.thread,

@@ -17,6 +17,7 @@ pub mod outbox;
 pub mod people;
 pub mod settings;
 pub mod slots;
+pub mod steps;
 mod writer;
 
 use sea_orm::{DatabaseConnection, EntityTrait as _, QuerySelect as _};
