@@ -2,5 +2,9 @@
 
 mod catalog;
 mod crm;
+mod crm_faults;
+mod databases;
+mod dialog;
 mod model;
 mod sandbox;
+mod world;
