@@ -2,5 +2,11 @@
 
 mod catalog;
 mod crm;
+mod crm_answers;
+mod crm_faults;
+mod databases;
+mod dialog;
 mod model;
 mod sandbox;
+mod taps;
+mod world;
