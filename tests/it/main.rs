@@ -2,5 +2,6 @@
 
 mod catalog;
 mod crm;
+mod layout;
 mod model;
 mod sandbox;
