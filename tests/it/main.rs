@@ -2,6 +2,7 @@
 
 mod catalog;
 mod crm;
+mod docs;
 mod layout;
 mod model;
 mod sandbox;
