@@ -4,5 +4,7 @@
 mod catalog;
 mod crash;
 mod crm;
+mod docs;
+mod layout;
 mod model;
 mod sandbox;
