@@ -15,6 +15,7 @@ use crate::{
         notice::{Alert, Keyboard, Notice, NoticeKind, Words},
     },
     ids::{ChatId, MessageId},
+    metrics::{self, Counter},
     store::{
         StoreError, cards,
         outbox::{self, Advanced, Letter, Row, STAFF},
@@ -77,7 +78,11 @@ impl Outbox {
         let verdict = match shown {
             // The card shows it already: nothing to send, and nothing can be lost.
             Some(card) => Verdict::Done(Some(card.message)),
-            None => self.call(&route, &words).await,
+            None => {
+                let verdict = self.call(&route, &words).await;
+                metrics::count(counter(&verdict));
+                verdict
+            }
         };
         let message = match (&verdict, route.edit) {
             (Verdict::Done(_), Some(card)) => Some(card.message),
@@ -251,6 +256,21 @@ impl Outbox {
                 async move { outbox::put(tx.as_ref(), &letter, now).await }
             })
             .await
+    }
+}
+
+fn counter(verdict: &Verdict) -> Counter {
+    match verdict {
+        Verdict::Done(_) => Counter::MessageDone,
+        Verdict::NotSent(_) => Counter::MessageNotSent,
+        Verdict::Throttled(_) => Counter::MessageThrottled,
+        Verdict::Moved(_) => Counter::MessageMoved,
+        Verdict::NoTopic => Counter::MessageNoTopic,
+        Verdict::Gone => Counter::MessageGone,
+        Verdict::ChatRefused(_) => Counter::MessageChatRefused,
+        Verdict::RowRefused(_) => Counter::MessageRowRefused,
+        Verdict::Misconfigured(_) => Counter::MessageMisconfigured,
+        Verdict::Lost(_) => Counter::MessageLost,
     }
 }
 
