@@ -36,11 +36,11 @@ impl App {
     pub async fn handle(&self, rows: Vec<Claimed>) -> Result<usize, StoreError> {
         let mut lanes = Lanes::default();
         lanes.add(rows);
-        lanes.add(self.inbox.claim_left_over(1_000).await?);
+        lanes.add(self.inbox.claim_left_over(lanes.held().clone(), 1_000).await?);
         let mut handled = 0;
         while let Some(row) = lanes.take() {
             let ended = self.inbox.handle(&row).await;
-            lanes.done(row.lane);
+            lanes.done(row.lane, row.row);
             if let Ended::Done(go_on) = ended {
                 handled += 1;
                 for operation in go_on {

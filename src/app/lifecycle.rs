@@ -31,7 +31,7 @@ use crate::{
 const HANDLED_AT_ONCE: usize = 64;
 
 /// Rows handed over from intake to handling and not taken yet.
-const HANDED_OVER: usize = 1024;
+const HANDED_OVER: usize = 256;
 
 /// How long a poll waits at the server.
 const POLL_WAIT: Duration = Duration::from_secs(25);
@@ -91,6 +91,7 @@ pub async fn run_at(app: App, listener: TcpListener, stop: CancellationToken) ->
     spawn(&mut tasks, "handling", handling);
     spawn(&mut tasks, "worker", work(Arc::clone(&app), to_send, Arc::clone(&wakes), handled, worked.clone()));
     spawn(&mut tasks, "outbox", say(Arc::clone(&app), Arc::clone(&wakes), worked, said));
+    spawn(&mut tasks, "menu", super::menu::keep(Arc::clone(&app), stop.clone()));
     let first = tokio::select! {
         ended = tasks.join_next() => ended,
         () = stop.cancelled() => None,
@@ -193,14 +194,14 @@ async fn handle(
 ) {
     let _on_end = handled.drop_guard();
     let mut lanes = Lanes::default();
-    let mut running: JoinSet<(i64, Ended)> = JoinSet::new();
+    let mut running: JoinSet<(i64, i64, Ended)> = JoinSet::new();
     let mut open = true;
     // At the start everything a crash left behind is due.
     let mut sweep_now = true;
     let mut sweep = tokio::time::interval(SWEEP);
     while open || !lanes.is_idle() {
         if sweep_now && !stop.is_cancelled() {
-            match inbox.claim_left_over(256).await {
+            match inbox.claim_left_over(lanes.held().clone(), 256).await {
                 Ok(left) => lanes.add(left),
                 Err(error) => tracing::warn!(%error, "left-over updates could not be looked for"),
             }
@@ -209,7 +210,7 @@ async fn handle(
         while lanes.running() < HANDLED_AT_ONCE {
             let Some(row) = lanes.take() else { break };
             let inbox = inbox.clone();
-            running.spawn(async move { (row.lane, inbox.handle(&row).await) });
+            running.spawn(async move { (row.lane, row.row, inbox.handle(&row).await) });
         }
         tokio::select! {
             more = incoming.recv(), if open => match more {
@@ -217,8 +218,8 @@ async fn handle(
                 None => open = false,
             },
             Some(ended) = running.join_next() => match ended {
-                Ok((lane, ended)) => {
-                    lanes.done(lane);
+                Ok((lane, row, ended)) => {
+                    lanes.done(lane, row);
                     wakes.outbox.notify_one();
                     sweep_now |= matches!(ended, Ended::Left | Ended::Later);
                     if let Ended::Done(send_now) = ended {

@@ -3,6 +3,7 @@
 
 pub mod by_hand;
 pub mod lifecycle;
+mod menu;
 pub mod setup;
 
 use std::sync::{Arc, Mutex};
@@ -10,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 
 use crate::{
+    catalog::texts::Texts,
     clock::{Clock, Dice},
     config::Config,
     crm::{
@@ -20,9 +22,10 @@ use crate::{
     domain::role::Roster,
     inbox::{Inbox, routes},
     outbox::Outbox,
+    points::Points,
     staff::Staff,
     store::{Store, StoreError, operations::Author, settings},
-    telegram::{Answer, Telegram},
+    telegram::{Answer, BotName, Telegram},
     worker::Worker,
 };
 
@@ -37,6 +40,12 @@ pub struct App {
     pub store: Store,
     /// The Bot API.
     pub telegram: Telegram,
+    /// The bot's name, once it is known.
+    pub username: BotName,
+    /// The staff.
+    pub roster: Arc<Roster>,
+    /// Every sentence.
+    pub texts: Arc<Texts>,
     /// Takes updates in and handles them.
     pub inbox: Inbox,
     /// Carries operations to the CRM.
@@ -90,13 +99,28 @@ impl App {
         clock: Arc<dyn Clock>,
         dice: Arc<dyn Dice>,
     ) -> Result<Self, StartError> {
+        Self::build_watched(config, checked, clock, dice, Points::default()).await
+    }
+
+    /// The same, with a watcher at the points where a process may die.
+    ///
+    /// # Errors
+    /// [`StartError`] when the database cannot be used or Telegram refuses the token.
+    pub async fn build_watched(
+        config: Config,
+        checked: Checked,
+        clock: Arc<dyn Clock>,
+        dice: Arc<dyn Dice>,
+        points: Points,
+    ) -> Result<Self, StartError> {
         use secrecy::ExposeSecret as _;
-        let store = Store::connect(config.database.url.expose_secret()).await?;
+        let store = Store::connect_watched(config.database.url.expose_secret(), points).await?;
         store.migrate().await?;
         let telegram =
             Telegram::new(&config.telegram.api_url, config.telegram.token.clone(), config.telegram.request_timeout)
                 .map_err(|error| StartError::Other(error.to_string()))?;
-        let username = bot_name(&telegram).await?;
+        let username = BotName::default();
+        greet(&telegram, &username).await?;
         forget_old_credentials(&store, clock.as_ref()).await?;
         Ok(Self::assemble(config, checked, clock, dice, store, telegram, username))
     }
@@ -108,7 +132,7 @@ impl App {
         dice: Arc<dyn Dice>,
         store: Store,
         telegram: Telegram,
-        username: String,
+        username: BotName,
     ) -> Self {
         let Checked { catalog, crm, policy, .. } = checked;
         let (crm, policy) = (Arc::new(crm), Arc::new(policy));
@@ -137,7 +161,7 @@ impl App {
         };
         let staff = Staff {
             bot,
-            username,
+            username: username.clone(),
             roster: Arc::clone(&roster),
             texts: Arc::clone(&catalog.texts),
             policy: Arc::clone(&policy),
@@ -158,14 +182,25 @@ impl App {
             telegram: telegram.clone(),
             bot,
             texts: Arc::clone(&catalog.texts),
-            roster,
+            roster: Arc::clone(&roster),
             policy: setup::delivery_policy(&config),
             can_look: policy.can_look,
             clock: Arc::clone(&clock),
             busy: Mutex::default(),
         };
         let worker = worker(&config, crm, policy, author, &store, &clock, dice);
-        Self { config, store, telegram, inbox, worker: Arc::new(worker), outbox: Arc::new(outbox), clock }
+        Self {
+            texts: Arc::clone(&catalog.texts),
+            config,
+            store,
+            telegram,
+            username,
+            roster,
+            inbox,
+            worker: Arc::new(worker),
+            outbox: Arc::new(outbox),
+            clock,
+        }
     }
 }
 
@@ -208,19 +243,27 @@ fn author(config: &Config, dice: &dyn Dice) -> Author {
     }
 }
 
-async fn bot_name(telegram: &Telegram) -> Result<String, StartError> {
+/// Learns the bot's name. `false` while Telegram cannot be reached.
+///
+/// # Errors
+/// [`StartError::Token`] when Telegram does not know the token.
+pub(crate) async fn greet(telegram: &Telegram, name: &BotName) -> Result<bool, StartError> {
     match telegram.call("getMe", &serde_json::json!({})).await {
         Answer::Ok(me) => {
-            let name = me.get("username").and_then(Value::as_str).unwrap_or_default().to_owned();
-            tracing::info!(bot.username = name, "Telegram knows the bot");
-            Ok(name)
+            let username = me.get("username").and_then(Value::as_str).unwrap_or_default().to_owned();
+            tracing::info!(bot.username = username, "Telegram knows the bot");
+            name.learn(username);
+            Ok(true)
         }
         Answer::Refused(refusal) if matches!(refusal.code, 401 | 404) => {
             Err(StartError::Token(format!("{} {}", refusal.code, refusal.description)))
         }
         other => {
-            tracing::warn!(?other, "Telegram could not be asked for the bot's name; starting without it");
-            Ok(String::new())
+            tracing::warn!(
+                ?other,
+                "Telegram cannot be asked for the bot's name now; going on without it for the moment"
+            );
+            Ok(false)
         }
     }
 }

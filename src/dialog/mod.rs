@@ -32,7 +32,7 @@ use crate::{
         outbox::{self, Letter},
         people,
     },
-    telegram::button::Intent,
+    telegram::{BotName, button::Intent},
 };
 
 /// What one person may have open and send.
@@ -50,7 +50,7 @@ pub struct Dialog {
     /// Which bot speaks.
     pub bot: BotId,
     /// Its name, for links.
-    pub username: String,
+    pub username: BotName,
     /// Forms and texts.
     pub catalog: Arc<Catalog>,
     /// What one person may do.
@@ -102,7 +102,7 @@ impl Dialog {
             _ if !private => visit.outside(input.chat, &input.act).await,
             Act::Command { forwarded: true, .. } => visit.say_key(Key::DialogForwardedCommand).await,
             Act::Command { name, to, args, .. } => {
-                if to.as_deref().is_some_and(|to| !to.eq_ignore_ascii_case(&self.username)) {
+                if !self.username.is_addressed(to.as_deref()) {
                     return Ok(Handled::quietly());
                 }
                 visit.command(name, args).await
@@ -165,11 +165,11 @@ impl Visit<'_> {
     /// In a group only a call by name is answered, with the way to the private chat.
     async fn outside(&self, chat: Option<Chat>, act: &Act) -> Result<Handled, StoreError> {
         let (Some(chat), Act::Command { name, to: Some(to), .. }) = (chat, act) else { return Ok(Handled::quietly()) };
-        let ours = to.eq_ignore_ascii_case(&self.dialog.username) && matches!(name.as_str(), "start" | "new" | "help");
-        if !ours || chat.kind != ChatKind::Group {
+        let asked = self.dialog.username.is_addressed(Some(to)) && matches!(name.as_str(), "start" | "new" | "help");
+        let Some(username) = self.dialog.username.get().filter(|_| asked && chat.kind == ChatKind::Group) else {
             return Ok(Handled::quietly());
-        }
-        let link = format!("https://t.me/{}?start", self.dialog.username);
+        };
+        let link = format!("https://t.me/{username}?start");
         let letter = Letter {
             bot: self.dialog.bot,
             chat: chat.id,

@@ -1,6 +1,6 @@
 //! Turns: rows of one person are handled one after another, all people in parallel, within a bound.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::store::inbox::Claimed;
 
@@ -9,6 +9,7 @@ use crate::store::inbox::Claimed;
 pub struct Lanes {
     waiting: HashMap<i64, VecDeque<Claimed>>,
     ready: VecDeque<i64>,
+    held: HashSet<i64>,
     running: usize,
 }
 
@@ -21,8 +22,7 @@ impl Lanes {
                 self.ready.push_back(lane);
                 VecDeque::new()
             });
-            // Left-over rows may be claimed while a copy still waits here.
-            if !queue.iter().any(|known| known.row == row.row) {
+            if self.held.insert(row.row) {
                 queue.push_back(row);
             }
         }
@@ -43,13 +43,20 @@ impl Lanes {
     }
 
     /// A lane's row has ended: its next one may go, after the lanes that waited longer.
-    pub fn done(&mut self, lane: i64) {
+    pub fn done(&mut self, lane: i64, row: i64) {
+        self.held.remove(&row);
         self.running = self.running.saturating_sub(1);
         match self.waiting.get(&lane) {
             Some(queue) if queue.is_empty() => drop(self.waiting.remove(&lane)),
             Some(_) => self.ready.push_back(lane),
             None => {}
         }
+    }
+
+    /// The rows that wait or run here.
+    #[must_use]
+    pub fn held(&self) -> &HashSet<i64> {
+        &self.held
     }
 
     /// How many rows are being handled.
@@ -81,14 +88,14 @@ mod tests {
         assert_eq!(lanes.take().map(|row| row.row), Some(1));
         assert_eq!(lanes.take().map(|row| row.row), Some(3));
         assert_eq!(lanes.take(), None, "lane 7 is still busy");
-        lanes.done(7);
+        lanes.done(7, 1);
         assert_eq!(lanes.take().map(|row| row.row), Some(2));
         lanes.add([row(4, 7)]);
         assert_eq!(lanes.take(), None);
-        lanes.done(7);
-        lanes.done(8);
+        lanes.done(7, 0);
+        lanes.done(8, 3);
         assert_eq!(lanes.take().map(|row| row.row), Some(4));
-        lanes.done(7);
+        lanes.done(7, 0);
         assert!(lanes.is_idle() && lanes.running() == 0);
     }
 }

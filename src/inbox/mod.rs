@@ -8,7 +8,7 @@ pub mod lanes;
 pub mod poll;
 mod routes;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use serde_json::Value;
 
@@ -110,14 +110,17 @@ impl Inbox {
         Ok(fresh)
     }
 
-    /// Claims rows that nobody handles: left by a crash, or due for another try.
+    /// Claims rows that nobody handles: left by a crash, or due for another try; never what this process holds.
     ///
     /// # Errors
     /// [`StoreError`] when the database cannot be used.
-    pub async fn claim_left_over(&self, limit: u64) -> Result<Vec<Claimed>, StoreError> {
-        let (bot, now) = (self.bot, self.clock.now());
+    pub async fn claim_left_over(&self, held: HashSet<i64>, limit: u64) -> Result<Vec<Claimed>, StoreError> {
+        let (bot, now, held) = (self.bot, self.clock.now(), Arc::new(held));
         self.store
-            .write(move |tx| async move { inbox::claim_left_over(tx.as_ref(), bot, now, now.plus(LEASE), limit).await })
+            .write(move |tx| {
+                let held = Arc::clone(&held);
+                async move { inbox::claim_left_over(tx.as_ref(), bot, now, now.plus(LEASE), &held, limit).await }
+            })
             .await
     }
 
@@ -136,6 +139,7 @@ impl Inbox {
     async fn attempt(&self, row: &Claimed) -> Ended {
         match self.run(row).await {
             Ok(Some((callback, handled))) => {
+                self.store.points().pass("telegram.toast").await;
                 self.answer_tap(row, callback.as_deref(), handled.toast.as_deref()).await;
                 Ended::Done(handled.send_now)
             }

@@ -79,7 +79,9 @@ impl Outbox {
             // The card shows it already: nothing to send, and nothing can be lost.
             Some(card) => Verdict::Done(Some(card.message)),
             None => {
+                self.store.points().pass("telegram.call").await;
                 let verdict = self.call(&route, &words).await;
+                self.store.points().pass("telegram.answered").await;
                 metrics::count(counter(&verdict));
                 verdict
             }

@@ -29,6 +29,7 @@ use crate::{
         outbox::{self, Letter},
     },
     telegram::{
+        BotName,
         button::Intent,
         render::{TEXT_LIMIT, split},
     },
@@ -40,7 +41,7 @@ pub struct Staff {
     /// Which bot speaks.
     pub bot: BotId,
     /// Its name: commands addressed to another bot are not ours.
-    pub username: String,
+    pub username: BotName,
     /// Who may do what, and where.
     pub roster: Arc<Roster>,
     /// Every sentence.
@@ -101,7 +102,7 @@ impl Staff {
         match &input.act {
             Act::Command { forwarded: true, .. } => Ok(Handled::quietly()),
             Act::Command { name, to, args, .. } => {
-                if to.as_deref().is_some_and(|to| !to.eq_ignore_ascii_case(&self.username)) {
+                if !self.username.is_addressed(to.as_deref()) {
                     return Ok(Handled::quietly());
                 }
                 shift.command(name, args).await

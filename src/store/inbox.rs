@@ -122,7 +122,7 @@ pub async fn accept<C: ConnectionTrait>(
 }
 
 /// Claims rows nobody is handling: left by a crash, or waiting for another try. Rows of a lane that somebody is
-/// handling, and all but the first of a lane, stay.
+/// handling, all but the first of a lane, and rows this process `held` already, stay.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
@@ -131,6 +131,7 @@ pub async fn claim_left_over<C: ConnectionTrait>(
     bot: BotId,
     now: Timestamp,
     lease_until: Timestamp,
+    held: &HashSet<i64>,
     limit: u64,
 ) -> Result<Vec<Claimed>, StoreError> {
     let open = inbox::Entity::find()
@@ -144,7 +145,7 @@ pub async fn claim_left_over<C: ConnectionTrait>(
     let mut taken = Vec::new();
     for row in open {
         // The oldest open row speaks for its lane, whether it is free or not.
-        if !lanes.insert(row.lane) || row.lease_until > now.0 {
+        if !lanes.insert(row.lane) || row.lease_until > now.0 || held.contains(&row.id) {
             continue;
         }
         let claim = inbox::Entity::update_many()
@@ -163,7 +164,6 @@ pub async fn claim_left_over<C: ConnectionTrait>(
     Ok(taken)
 }
 
-/// The next open row of a lane that was claimed with its batch, still held by this process.
 fn claimed(row: inbox::Model) -> Result<Claimed, StoreError> {
     let payload = row.payload.ok_or_else(|| StoreError::corrupt("inbox", row.id, "an open row without payload"))?;
     Ok(Claimed {

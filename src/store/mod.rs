@@ -22,6 +22,8 @@ mod writer;
 
 use sea_orm::{DatabaseConnection, EntityTrait as _, QuerySelect as _};
 
+use crate::points::Points;
+
 pub use error::StoreError;
 pub use writer::Tx;
 
@@ -31,6 +33,7 @@ pub struct Store {
     reader: DatabaseConnection,
     raw_writer: DatabaseConnection,
     writer: writer::Writer,
+    points: Points,
 }
 
 impl Store {
@@ -39,8 +42,22 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the database cannot be reached or opened.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        Self::connect_watched(url, Points::default()).await
+    }
+
+    /// The same, with a watcher at the points where a process may die.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be reached or opened.
+    pub async fn connect_watched(url: &str, points: Points) -> Result<Self, StoreError> {
         let backend::Connections { writer, reader } = backend::connect(url).await?;
-        Ok(Self { reader, writer: writer::Writer::start(writer.clone()), raw_writer: writer })
+        Ok(Self { reader, writer: writer::Writer::start(writer.clone(), points.clone()), raw_writer: writer, points })
+    }
+
+    /// Where the process may die.
+    #[must_use]
+    pub fn points(&self) -> &Points {
+        &self.points
     }
 
     /// Brings the schema up to date.
@@ -90,7 +107,7 @@ impl Store {
 
     /// Closes all connections after the last write.
     pub async fn close(self) {
-        let Self { reader, raw_writer, writer } = self;
+        let Self { reader, raw_writer, writer, .. } = self;
         drop(writer);
         // Closing fails only when it is closed already.
         drop(reader.close().await);

@@ -89,6 +89,8 @@ pub async fn put<C: ConnectionTrait>(db: &C, letter: &Letter, now: Timestamp) ->
             .filter(outbox::Column::State.eq("pending"))
             .filter(outbox::Column::DueAt.is_not_null())
             .limit(1)
+            // Another replica must not claim and word it before what we write now can be seen.
+            .lock_exclusive()
             .one(db)
             .await?;
         if waiting.is_some() {

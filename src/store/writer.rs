@@ -13,6 +13,7 @@ use sea_orm::{
 use tokio::sync::{mpsc, oneshot};
 
 use super::StoreError;
+use crate::points::Points;
 
 /// The transaction a work runs in. Shared, so that it can travel through a handler tree; it is committed only when no
 /// copy is left.
@@ -32,10 +33,21 @@ struct Work {
     done: oneshot::Sender<Outcome>,
 }
 
-/// The sending end; cheap to clone.
+/// The sending end; cheap to clone. With the last one the task ends, whatever it was doing.
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
     works: mpsc::Sender<Work>,
+    _task: Arc<Task>,
+}
+
+#[derive(Debug)]
+struct Task(tokio::task::JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        // Nobody waits for a result any more; what is not committed is rolled back, as after a crash.
+        self.0.abort();
+    }
 }
 
 impl std::fmt::Debug for Work {
@@ -45,20 +57,17 @@ impl std::fmt::Debug for Work {
 }
 
 impl Writer {
-    /// Starts the writer over `connection`; it ends when the last sending end is gone.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the task ends by itself with the last `Writer`; nobody needs to own it"
-    )]
-    pub(super) fn start(connection: DatabaseConnection) -> Self {
+    /// Starts the writer over `connection`.
+    #[expect(clippy::disallowed_methods, reason = "the task is owned by the `Writer` and ends with it")]
+    pub(super) fn start(connection: DatabaseConnection, points: Points) -> Self {
         let (works, mut waiting) = mpsc::channel::<Work>(WAITING);
-        tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             let mut group = Vec::with_capacity(GROUP);
             while waiting.recv_many(&mut group, GROUP).await > 0 {
-                commit_group(&connection, std::mem::take(&mut group)).await;
+                commit_group(&connection, &points, std::mem::take(&mut group)).await;
             }
         });
-        Self { works }
+        Self { works, _task: Arc::new(Task(task)) }
     }
 
     /// Runs `work` in a transaction, perhaps together with others, and returns its result after the commit.
@@ -83,9 +92,13 @@ impl Writer {
     }
 }
 
-async fn commit_group(connection: &DatabaseConnection, group: Vec<Work>) {
-    let together =
-        if group.len() == 1 { Err(StoreError::Stale("group of one")) } else { run_together(connection, &group).await };
+async fn commit_group(connection: &DatabaseConnection, points: &Points, group: Vec<Work>) {
+    points.pass("store.begin").await;
+    let together = if group.len() == 1 {
+        Err(StoreError::Stale("group of one"))
+    } else {
+        run_together(connection, points, &group).await
+    };
     match together {
         Ok(outcomes) => {
             for (work, outcome) in group.into_iter().zip(outcomes) {
@@ -95,7 +108,7 @@ async fn commit_group(connection: &DatabaseConnection, group: Vec<Work>) {
         }
         Err(_) => {
             for work in group {
-                let outcome = run_alone(connection, &work).await;
+                let outcome = run_alone(connection, points, &work).await;
                 drop(work.done.send(outcome));
             }
         }
@@ -109,23 +122,29 @@ async fn begin(connection: &DatabaseConnection) -> Result<DatabaseTransaction, D
     connection.begin_with_options(options).await
 }
 
-async fn run_together(connection: &DatabaseConnection, group: &[Work]) -> Result<Vec<Outcome>, StoreError> {
+async fn run_together(
+    connection: &DatabaseConnection,
+    points: &Points,
+    group: &[Work],
+) -> Result<Vec<Outcome>, StoreError> {
     let outer = begin(connection).await?;
     let mut outcomes = Vec::with_capacity(group.len());
     for work in group {
         let savepoint = outer.begin().await?;
-        outcomes.push(run_in(savepoint, work).await);
+        outcomes.push(run_in(savepoint, &Points::default(), work).await);
     }
+    points.pass("store.commit").await;
     outer.commit().await?;
+    points.pass("store.committed").await;
     Ok(outcomes)
 }
 
-async fn run_alone(connection: &DatabaseConnection, work: &Work) -> Outcome {
-    run_in(begin(connection).await?, work).await
+async fn run_alone(connection: &DatabaseConnection, points: &Points, work: &Work) -> Outcome {
+    run_in(begin(connection).await?, points, work).await
 }
 
 /// Runs one work and commits or undoes what it was given.
-async fn run_in(tx: DatabaseTransaction, work: &Work) -> Outcome {
+async fn run_in(tx: DatabaseTransaction, points: &Points, work: &Work) -> Outcome {
     let tx = Arc::new(tx);
     let outcome = AssertUnwindSafe((work.run)(Arc::clone(&tx))).catch_unwind().await.unwrap_or_else(|panic| {
         let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
@@ -136,7 +155,12 @@ async fn run_in(tx: DatabaseTransaction, work: &Work) -> Outcome {
         return Err(StoreError::Refused("a work kept its transaction".into()));
     };
     match outcome {
-        Ok(value) => tx.commit().await.map(|()| value).map_err(StoreError::from),
+        Ok(value) => {
+            points.pass("store.commit").await;
+            tx.commit().await?;
+            points.pass("store.committed").await;
+            Ok(value)
+        }
         Err(error) => {
             tx.rollback().await?;
             Err(error)

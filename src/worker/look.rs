@@ -16,6 +16,7 @@ use crate::{
 impl Worker {
     pub(super) async fn look(&self, stored: Stored) -> Result<Did, StoreError> {
         let asked_at = self.clock.now();
+        self.store.points().pass("crm.look").await;
         let look = self.crm.look(stored.operation.key, &stored.marker).await;
         metrics::count(match look {
             Look::Found { .. } => Counter::LookFound,

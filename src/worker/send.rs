@@ -35,7 +35,12 @@ impl Worker {
             Ok(_) if self.clock.now() >= lease_end => {
                 Outcome::NotSent { detail: "held up past its own lease before writing".to_owned(), wait: None }
             }
-            Ok(prepared) => self.crm.create(&prepared).await,
+            Ok(prepared) => {
+                self.store.points().pass("crm.create").await;
+                let outcome = self.crm.create(&prepared).await;
+                self.store.points().pass("crm.answered").await;
+                outcome
+            }
             Err(unfit) => Outcome::Refused { message: unfit },
         };
         metrics::count(counter(&outcome));

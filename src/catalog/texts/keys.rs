@@ -229,6 +229,25 @@ texts! {
     StaffMore = "staff"."more", Message, Free, ["count"];
     StaffHelp = "staff"."help", Message, Free, [];
 
+    // What a command does, in the menu.
+    MenuStart = "menu"."start", Message, Nothing, [];
+    MenuNew = "menu"."new", Message, Nothing, [];
+    MenuStatus = "menu"."status", Message, Nothing, [];
+    MenuCancel = "menu"."cancel", Message, Nothing, [];
+    MenuHelp = "menu"."help", Message, Nothing, [];
+    MenuForget = "menu"."forget", Message, Nothing, [];
+    MenuQueue = "menu"."queue", Message, Free, [];
+    MenuLink = "menu"."link", Message, Free, [];
+    MenuLook = "menu"."look", Message, Free, [];
+    MenuCreate = "menu"."create", Message, Free, [];
+    MenuReject = "menu"."reject", Message, Free, [];
+    MenuShow = "menu"."show", Message, Free, [];
+    MenuWhy = "menu"."why", Message, Free, [];
+    MenuPause = "menu"."pause", Message, Free, [];
+    MenuResume = "menu"."resume", Message, Free, [];
+    MenuShelf = "menu"."shelf", Message, Free, [];
+    MenuReplay = "menu"."replay", Message, Free, [];
+
     // How long ago.
     AgeSeconds = "age"."seconds", Message, Nothing, ["n"];
     AgeMinutes = "age"."minutes", Message, Nothing, ["n"];
