@@ -1,1 +1,24 @@
-pub use sea_orm_migration;
+//! The schema, one step a file, applied in this order and never edited once released (see README.md).
+
+mod columns;
+mod m20261130_000001_intake;
+mod m20261130_000002_operations;
+mod m20261130_000003_outbox;
+
+use sea_orm_migration::{MigrationTrait, async_trait::async_trait};
+pub use sea_orm_migration::{MigratorTrait, sea_orm::DbErr};
+
+/// The ordered list of steps.
+#[derive(Debug, Clone, Copy)]
+pub struct Migrator;
+
+#[async_trait]
+impl MigratorTrait for Migrator {
+    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
+        vec![
+            Box::new(m20261130_000001_intake::Migration),
+            Box::new(m20261130_000002_operations::Migration),
+            Box::new(m20261130_000003_outbox::Migration),
+        ]
+    }
+}

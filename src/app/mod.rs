@@ -1,1 +1,279 @@
-//! (filled in by its own commit)
+//! The composition: the only place that knows all parts. Built from a configuration and a clock; run by
+//! [`lifecycle`], or step by step by tests.
+
+pub mod by_hand;
+pub mod lifecycle;
+mod menu;
+pub mod setup;
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+
+use crate::{
+    catalog::texts::Texts,
+    clock::{Clock, Dice},
+    config::Config,
+    crm::{
+        Crm,
+        limiter::{Limiter, Pace},
+    },
+    dialog::{Dialog, Limits},
+    domain::role::Roster,
+    inbox::{Inbox, routes},
+    outbox::Outbox,
+    points::Points,
+    staff::Staff,
+    store::{Store, StoreError, operations::Author, settings},
+    telegram::{Answer, BotName, Telegram},
+    worker::Worker,
+};
+
+pub use setup::{Checked, check};
+
+/// Everything of one process, ready to run.
+#[derive(Debug)]
+pub struct App {
+    /// What the operator wrote.
+    pub config: Config,
+    /// The database.
+    pub store: Store,
+    /// The Bot API.
+    pub telegram: Telegram,
+    /// The bot's name, once it is known.
+    pub username: BotName,
+    /// The staff.
+    pub roster: Arc<Roster>,
+    /// Every sentence.
+    pub texts: Arc<Texts>,
+    /// Takes updates in and handles them.
+    pub inbox: Inbox,
+    /// Carries operations to the CRM.
+    pub worker: Arc<Worker>,
+    /// Says what is stored to be said.
+    pub outbox: Arc<Outbox>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Why a service cannot start.
+#[derive(Debug)]
+pub enum StartError {
+    /// The database.
+    Store(StoreError),
+    /// Telegram does not know the token.
+    Token(String),
+    /// Anything else, in words.
+    Other(String),
+}
+
+impl std::fmt::Display for StartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Store(error) => write!(f, "the database ([database] url): {error}"),
+            Self::Token(said) => {
+                write!(f, "Telegram does not accept the token ({said}): check telegram.token and telegram.api_url")
+            }
+            Self::Other(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<StoreError> for StartError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl App {
+    /// Connects, migrates, and puts the parts together. Telegram is asked for the bot's name; while it cannot be
+    /// reached, the service starts without one.
+    ///
+    /// # Errors
+    /// [`StartError`] when the database cannot be used or Telegram refuses the token.
+    pub async fn build(
+        config: Config,
+        checked: Checked,
+        clock: Arc<dyn Clock>,
+        dice: Arc<dyn Dice>,
+    ) -> Result<Self, StartError> {
+        Self::build_watched(config, checked, clock, dice, Points::default()).await
+    }
+
+    /// The same, with a watcher at the points where a process may die.
+    ///
+    /// # Errors
+    /// [`StartError`] when the database cannot be used or Telegram refuses the token.
+    pub async fn build_watched(
+        config: Config,
+        checked: Checked,
+        clock: Arc<dyn Clock>,
+        dice: Arc<dyn Dice>,
+        points: Points,
+    ) -> Result<Self, StartError> {
+        use secrecy::ExposeSecret as _;
+        let store = Store::connect_watched(config.database.url.expose_secret(), points).await?;
+        store.migrate().await?;
+        let telegram =
+            Telegram::new(&config.telegram.api_url, config.telegram.token.clone(), config.telegram.request_timeout)
+                .map_err(|error| StartError::Other(error.to_string()))?;
+        let username = BotName::default();
+        greet(&telegram, &username).await?;
+        forget_old_credentials(&store, clock.as_ref()).await?;
+        Ok(Self::assemble(config, checked, clock, dice, store, telegram, username))
+    }
+
+    fn assemble(
+        config: Config,
+        checked: Checked,
+        clock: Arc<dyn Clock>,
+        dice: Arc<dyn Dice>,
+        store: Store,
+        telegram: Telegram,
+        username: BotName,
+    ) -> Self {
+        let Checked { catalog, crm, policy, .. } = checked;
+        let (crm, policy) = (Arc::new(crm), Arc::new(policy));
+        let bot = config.telegram.bot_id;
+        let author = author(&config, dice.as_ref());
+        let roster = Arc::new(Roster {
+            chat: config.staff.chat,
+            thread: config.staff.thread,
+            owners: config.staff.owners.clone(),
+            reviewers: config.staff.reviewers.clone(),
+            viewers: config.staff.viewers.clone(),
+        });
+        let dialog = Dialog {
+            bot,
+            username: username.clone(),
+            catalog: Arc::clone(&catalog),
+            limits: Limits {
+                open_drafts: config.limits.open_drafts_per_client.into(),
+                submissions_per_hour: config.limits.submissions_per_client_per_hour.into(),
+            },
+            ack_grace: setup::ACK_GRACE,
+            policy: Arc::clone(&policy),
+            author: author.clone(),
+            clock: Arc::clone(&clock),
+            dice: Arc::clone(&dice),
+        };
+        let staff = Staff {
+            bot,
+            username: username.clone(),
+            roster: Arc::clone(&roster),
+            texts: Arc::clone(&catalog.texts),
+            policy: Arc::clone(&policy),
+            can_verify: crm.can_verify(),
+            author: author.clone(),
+            clock: Arc::clone(&clock),
+        };
+        let inbox = Inbox {
+            store: store.clone(),
+            telegram: telegram.clone(),
+            bot,
+            routes: Arc::new(routes(dialog, staff)),
+            staff_unknown: config.notices.staff_card,
+            clock: Arc::clone(&clock),
+        };
+        let outbox = Outbox {
+            store: store.clone(),
+            telegram: telegram.clone(),
+            bot,
+            texts: Arc::clone(&catalog.texts),
+            roster: Arc::clone(&roster),
+            policy: setup::delivery_policy(&config),
+            can_look: policy.can_look,
+            clock: Arc::clone(&clock),
+            busy: Mutex::default(),
+        };
+        let worker = worker(&config, crm, policy, author, &store, &clock, dice);
+        Self {
+            texts: Arc::clone(&catalog.texts),
+            config,
+            store,
+            telegram,
+            username,
+            roster,
+            inbox,
+            worker: Arc::new(worker),
+            outbox: Arc::new(outbox),
+            clock,
+        }
+    }
+}
+
+fn worker(
+    config: &Config,
+    crm: Arc<Crm>,
+    policy: Arc<crate::domain::operation::Policy>,
+    author: Author,
+    store: &Store,
+    clock: &Arc<dyn Clock>,
+    dice: Arc<dyn Dice>,
+) -> Worker {
+    let figures = crm.figures();
+    let concurrency = usize::from(config.worker.concurrency).min(figures.concurrency as usize).max(1);
+    let limiter = Limiter::new(Pace::new(figures.per_second, figures.burst), clock.now());
+    Worker {
+        store: store.clone(),
+        crm,
+        policy,
+        bot: config.telegram.bot_id,
+        author,
+        concurrency,
+        limiter: Mutex::new(limiter),
+        clock: Arc::clone(clock),
+        dice,
+        busy: Mutex::default(),
+    }
+}
+
+/// Who acts, for attempt rows: a name no other process has.
+fn author(config: &Config, dice: &dyn Dice) -> Author {
+    let mut tail = [0; 4];
+    dice.fill(&mut tail);
+    Author {
+        worker: format!("{}-{:08x}", std::process::id(), u32::from_le_bytes(tail)),
+        created_unknown: Some(config.notices.created),
+        rejected_unknown: Some(config.notices.rejected),
+        staff_unknown: Some(config.notices.staff_card),
+        ..Author::default()
+    }
+}
+
+/// Learns the bot's name. `false` while Telegram cannot be reached.
+///
+/// # Errors
+/// [`StartError::Token`] when Telegram does not know the token.
+pub(crate) async fn greet(telegram: &Telegram, name: &BotName) -> Result<bool, StartError> {
+    match telegram.call("getMe", &serde_json::json!({})).await {
+        Answer::Ok(me) => {
+            let username = me.get("username").and_then(Value::as_str).unwrap_or_default().to_owned();
+            tracing::info!(bot.username = username, "Telegram knows the bot");
+            name.learn(username);
+            Ok(true)
+        }
+        Answer::Refused(refusal) if matches!(refusal.code, 401 | 404) => {
+            Err(StartError::Token(format!("{} {}", refusal.code, refusal.description)))
+        }
+        other => {
+            tracing::warn!(
+                ?other,
+                "Telegram cannot be asked for the bot's name now; going on without it for the moment"
+            );
+            Ok(false)
+        }
+    }
+}
+
+/// A pause for refused credentials ends with a start, which may have brought other ones; one refusal sets it again.
+async fn forget_old_credentials(store: &Store, clock: &dyn Clock) -> Result<(), StoreError> {
+    let paused = settings::get(store.reader(), settings::PAUSED).await?;
+    if paused.as_deref() == Some(settings::PAUSED_FOR_CREDENTIALS) {
+        let now = clock.now();
+        store.write(move |tx| async move { settings::set(tx.as_ref(), settings::PAUSED, "", now).await }).await?;
+    }
+    Ok(())
+}

@@ -1,1 +1,97 @@
-//! (filled in by its own commit)
+//! What the operator may edit, loaded and cross-checked: forms, texts, ticket templates, CRM profiles.
+//!
+//! Defaults are compiled in. The operator's folder overrides them: a text file replaces the one of its language; any
+//! form file replaces the sample form.
+
+pub mod forms;
+pub mod mapping;
+pub mod problem;
+pub mod profile;
+pub mod texts;
+pub mod wording;
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use crate::{config::files, domain::form::Form};
+use mapping::Renderer;
+use problem::Problems;
+use texts::Texts;
+
+/// The sample form, by file name.
+const FORMS: [(&str, &str); 1] =
+    [("templates/forms/consultation.toml", include_str!("../../templates/forms/consultation.toml"))];
+/// The texts that ship, by language and file name.
+const TEXTS: [(&str, &str, &str); 2] = [
+    ("en", "templates/texts/en.toml", include_str!("../../templates/texts/en.toml")),
+    ("ru", "templates/texts/ru.toml", include_str!("../../templates/texts/ru.toml")),
+];
+
+/// Forms, texts and the rules of ticket templates: everything about words, checked.
+#[derive(Debug)]
+pub struct Catalog {
+    /// The forms, by file name; at least one.
+    pub forms: Vec<Arc<Form>>,
+    /// Every sentence, in every language.
+    pub texts: Arc<Texts>,
+    /// Renders a form's ticket templates.
+    pub renderer: Renderer,
+}
+
+impl Catalog {
+    /// Loads the compiled-in files with those of `dir` (the `templates` folder) over them. All mistakes of all files
+    /// are added to `problems`; with an error in any there is no catalog.
+    #[must_use]
+    pub fn load(dir: Option<&Path>, default_lang: &str, problems: &mut Problems) -> Option<Self> {
+        let forms = load_forms(dir, problems);
+        let texts = load_texts(dir, default_lang, problems);
+        Some(Self { forms: forms?, texts: Arc::new(texts?), renderer: Renderer::default() })
+    }
+
+    /// The form with this id.
+    #[must_use]
+    pub fn form(&self, id: &str) -> Option<&Arc<Form>> {
+        self.forms.iter().find(|form| form.id == id)
+    }
+}
+
+fn load_forms(dir: Option<&Path>, problems: &mut Problems) -> Option<Vec<Arc<Form>>> {
+    let own = dir.map(|dir| files::toml_files(&dir.join("forms"), problems)).unwrap_or_default();
+    let mut sources: Vec<(String, Option<String>)> = Vec::new();
+    for path in &own {
+        sources.push((path.display().to_string(), files::read(path, problems)));
+    }
+    if own.is_empty() {
+        sources.extend(FORMS.map(|(file, text)| (file.to_owned(), Some(text.to_owned()))));
+    }
+    let (count, mut loaded) = (sources.len(), Vec::new());
+    let mut files_by_id: BTreeMap<String, String> = BTreeMap::new();
+    for (file, text) in sources {
+        let Some(form) = text.and_then(|text| forms::load(&file, &text, problems)) else { continue };
+        if let Some(other) = files_by_id.get(&form.id) {
+            problems.error(file, None, format!("form `{}` is also in {other}", form.id), "each form needs its own id");
+        } else {
+            files_by_id.insert(form.id.clone(), file);
+            loaded.push(Arc::new(form));
+        }
+    }
+    (loaded.len() == count).then_some(loaded)
+}
+
+fn load_texts(dir: Option<&Path>, default_lang: &str, problems: &mut Problems) -> Option<Texts> {
+    let mut sources: BTreeMap<String, (String, String)> =
+        TEXTS.map(|(lang, file, text)| (lang.to_owned(), (file.to_owned(), text.to_owned()))).into();
+    let mut sound = true;
+    for path in dir.map(|dir| files::toml_files(&dir.join("texts"), problems)).unwrap_or_default() {
+        let file = path.display().to_string();
+        let lang = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+        if !((2..=3).contains(&lang.len()) && lang.chars().all(|c| c.is_ascii_lowercase())) {
+            problems.error(file, None, "is not named after a language", "two or three letters, such as ru.toml");
+            sound = false;
+        } else if let Some(text) = files::read(&path, problems) {
+            sources.insert(lang.to_owned(), (file, text));
+        } else {
+            sound = false;
+        }
+    }
+    texts::load(&sources, default_lang, problems).filter(|_| sound)
+}

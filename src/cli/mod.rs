@@ -1,1 +1,101 @@
-//! (filled in by its own commit)
+//! The commands. `main` only calls [`run`]; each command is a file that chooses a role and says how it ended.
+
+mod check;
+mod migrate;
+mod sandbox;
+mod service;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::{self, Config, problem::Problems};
+
+/// How a command ended, as the shell is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done,
+    /// The thing asked about is not well.
+    NotWell,
+    /// Wrong usage or configuration.
+    Usage,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::NotWell => 1,
+            Exit::Usage => 2,
+        })
+    }
+}
+
+/// One tap, one ticket: forms in a Telegram chat become exactly one ticket each in your CRM.
+#[derive(Debug, Parser)]
+#[command(name = "zayavka", version, about, propagate_version = true)]
+pub struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+struct Common {
+    /// The configuration file.
+    #[arg(long, global = true, value_name = "PATH", default_value = "zayavka.toml")]
+    config: PathBuf,
+    /// Print JSON instead of text.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Try everything on this machine: no token, no account, no configuration.
+    Sandbox(sandbox::SandboxArgs),
+    /// Run the service: migrate, check, receive, work; drain on the first SIGTERM or SIGINT, stop on the second.
+    Run(service::RunArgs),
+    /// Check configuration, forms, profiles and texts: every problem at once, with file and line.
+    Check,
+    /// The database's schema.
+    #[command(subcommand)]
+    Migrate(migrate::MigrateCommand),
+}
+
+/// Parses the arguments, carries the command out and says how it ended.
+pub async fn run(arguments: Vec<std::ffi::OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // `--help` and `--version` come this way too, and end well.
+            drop(error.print());
+            return if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
+        }
+    };
+    let exit = match cli.command {
+        Command::Sandbox(args) => sandbox::run(&args, cli.common.json).await,
+        Command::Run(args) => service::run(&cli.common.config, &args).await,
+        Command::Check => check::run(&cli.common.config, cli.common.json),
+        Command::Migrate(command) => migrate::run(&cli.common.config, &command, cli.common.json).await,
+    };
+    exit.into()
+}
+
+/// Loads the configuration, or prints what is wrong with it.
+fn load(path: &std::path::Path) -> Result<Config, Exit> {
+    Config::load(Some(path), &config::environment()).map_err(|problems| {
+        complain(&problems);
+        Exit::Usage
+    })
+}
+
+/// Every problem on standard error: what, where, what to do.
+fn complain(problems: &Problems) {
+    for problem in problems.iter() {
+        eprintln!("{problem}");
+    }
+}

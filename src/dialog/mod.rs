@@ -1,1 +1,209 @@
-//! (filled in by its own commit)
+//! People who fill in a form: from `/start` to the tap on «Отправить заявку», and what they may ask afterwards.
+//!
+//! Every handler runs inside the transaction that marks its update done: the draft, the operation and what is said are
+//! stored together or not at all. A tap that was handled before finds its result and only reads.
+
+mod commands;
+mod confirm;
+mod fill;
+mod own;
+mod screens;
+
+use std::sync::Arc;
+
+use crate::{
+    catalog::{
+        Catalog,
+        texts::{Key, Texts},
+    },
+    clock::{Clock, Dice, Timestamp},
+    domain::{
+        delivery::OnUnknown,
+        draft::Draft,
+        form::Form,
+        input::{Act, Chat, ChatKind, Handled, Input, Person},
+        notice::{Notice, NoticeKind, Words},
+        operation::Policy,
+    },
+    ids::{BotId, ChatId, UserId},
+    store::{
+        StoreError, Tx,
+        operations::{self, Author},
+        outbox::{self, Letter},
+        people,
+    },
+    telegram::{BotName, button::Intent},
+};
+
+/// What one person may have open and send.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Drafts open at a time.
+    pub open_drafts: u64,
+    /// Versions confirmed within an hour.
+    pub submissions_per_hour: u64,
+}
+
+/// The handlers and what they work with.
+#[derive(Debug, Clone)]
+pub struct Dialog {
+    /// Which bot speaks.
+    pub bot: BotId,
+    /// Its name, for links.
+    pub username: BotName,
+    /// Forms and texts.
+    pub catalog: Arc<Catalog>,
+    /// What one person may do.
+    pub limits: Limits,
+    /// How long a fresh operation leaves its tap time to be answered before any worker may send it by itself.
+    pub ack_grace: std::time::Duration,
+    /// The figures of the operation machine.
+    pub policy: Arc<Policy>,
+    /// Policies for messages whose fate is unknown.
+    pub author: Author,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub dice: Arc<dyn Dice>,
+}
+
+/// One input being handled: who, where, in which language, when.
+struct Visit<'a> {
+    dialog: &'a Dialog,
+    tx: &'a Tx,
+    person: &'a Person,
+    chat: ChatId,
+    lang: String,
+    now: Timestamp,
+}
+
+impl Dialog {
+    /// Handles what a person did in a private chat, or a tap wherever it was made.
+    ///
+    /// # Errors
+    /// [`StoreError`]; then nothing of it stands.
+    pub async fn handle(&self, tx: &Tx, input: &Input) -> Result<Handled, StoreError> {
+        let Some(person) = &input.from else { return Ok(Handled::quietly()) };
+        let now = self.clock.now();
+        let lang = self.catalog.texts.lang(person.lang.as_deref()).to_owned();
+        if input.act == Act::Blocked(true) {
+            people::set_reachable(tx.as_ref(), self.bot, person.id, false).await?;
+            return Ok(Handled::quietly());
+        }
+        let came_back = people::seen(tx.as_ref(), self.bot, person, &lang, now).await?;
+        // A private chat has its person's number: a tap without a chat still knows where to answer.
+        let visit = Visit { dialog: self, tx, person, chat: ChatId(person.id.0), lang, now };
+        if came_back {
+            visit.show_latest().await?;
+        }
+        let private = input.chat.is_none_or(|chat| chat.kind == ChatKind::Private && chat.id == visit.chat);
+        match &input.act {
+            Act::Tap { data, .. } => visit.tap(data.as_deref()).await,
+            _ if !private => visit.outside(input.chat, &input.act).await,
+            Act::Command { forwarded: true, .. } => visit.say_key(Key::DialogForwardedCommand).await,
+            Act::Command { name, to, args, .. } => {
+                if !self.username.is_addressed(to.as_deref()) {
+                    return Ok(Handled::quietly());
+                }
+                visit.command(name, args).await
+            }
+            Act::Text { .. } | Act::Contact { .. } | Act::Media { .. } => visit.message(&input.act).await,
+            Act::Edited => visit.edited().await,
+            Act::Blocked(_) | Act::ChatMoved { .. } | Act::Ignored { .. } => Ok(Handled::quietly()),
+        }
+    }
+}
+
+impl Visit<'_> {
+    fn texts(&self) -> &Texts {
+        &self.dialog.catalog.texts
+    }
+
+    fn text(&self, key: Key, args: &[(&str, &str)]) -> String {
+        self.texts().say(&self.lang, key, args)
+    }
+
+    fn form(&self, draft: &Draft) -> Option<Arc<Form>> {
+        self.dialog.catalog.form(&draft.form).map(Arc::clone)
+    }
+
+    fn user(&self) -> UserId {
+        self.person.id
+    }
+
+    /// Puts words on their way to this person.
+    async fn say(&self, words: Words) -> Result<(), StoreError> {
+        let letter = Letter {
+            bot: self.dialog.bot,
+            chat: self.chat,
+            thread: None,
+            kind: NoticeKind::Dialog,
+            card: None,
+            operation: None,
+            notice: Notice::Words(words),
+            on_unknown: OnUnknown::Repeat,
+        };
+        outbox::put(self.tx.as_ref(), &letter, self.now).await
+    }
+
+    async fn say_key(&self, key: Key) -> Result<Handled, StoreError> {
+        self.say(Words::plain(self.text(key, &[]))).await?;
+        Ok(Handled::quietly())
+    }
+
+    /// A tap's intent decides; what no button of ours carries is answered and changes nothing.
+    async fn tap(&self, data: Option<&str>) -> Result<Handled, StoreError> {
+        match data.and_then(Intent::decode) {
+            Some(Intent::Submit { draft, revision, version }) => self.submit(draft, revision, version).await,
+            Some(Intent::Draft { draft, revision, wish }) => self.wish(draft, revision, wish).await,
+            Some(Intent::Begin { form }) => self.begin_tapped(&form).await,
+            Some(Intent::Case { .. }) => Ok(Handled::toast(self.text(Key::TapNotAllowed, &[]))),
+            None => Ok(Handled::toast(self.text(Key::TapStale, &[]))),
+        }
+    }
+
+    /// In a group only a call by name is answered, with the way to the private chat.
+    async fn outside(&self, chat: Option<Chat>, act: &Act) -> Result<Handled, StoreError> {
+        let (Some(chat), Act::Command { name, to: Some(to), .. }) = (chat, act) else { return Ok(Handled::quietly()) };
+        let asked = self.dialog.username.is_addressed(Some(to)) && matches!(name.as_str(), "start" | "new" | "help");
+        let Some(username) = self.dialog.username.get().filter(|_| asked && chat.kind == ChatKind::Group) else {
+            return Ok(Handled::quietly());
+        };
+        let link = format!("https://t.me/{username}?start");
+        let letter = Letter {
+            bot: self.dialog.bot,
+            chat: chat.id,
+            thread: chat.thread,
+            kind: NoticeKind::Dialog,
+            card: None,
+            operation: None,
+            notice: Notice::Words(Words::plain(self.text(Key::DialogGroupHint, &[("link", &link)]))),
+            on_unknown: OnUnknown::Drop,
+        };
+        outbox::put(self.tx.as_ref(), &letter, self.now).await?;
+        Ok(Handled::quietly())
+    }
+
+    /// A person who could not be reached hears where their latest operations stand.
+    async fn show_latest(&self) -> Result<(), StoreError> {
+        for stored in operations::of_person(self.tx.as_ref(), self.dialog.bot, self.user(), 3).await? {
+            let id = stored.operation.id;
+            self.show_card(id).await?;
+        }
+        Ok(())
+    }
+
+    async fn show_card(&self, operation: crate::ids::OperationId) -> Result<(), StoreError> {
+        let letter = Letter {
+            bot: self.dialog.bot,
+            chat: self.chat,
+            thread: None,
+            kind: NoticeKind::Card,
+            card: Some(format!("operation:{operation}")),
+            operation: Some(operation),
+            notice: Notice::Card { operation },
+            on_unknown: OnUnknown::Repeat,
+        };
+        outbox::put(self.tx.as_ref(), &letter, self.now).await
+    }
+}

@@ -194,7 +194,7 @@ pub enum Event {
     LeaseEnded,
     /// It was unknown for its pause: a late answer is no longer waited for.
     PauseOver,
-    /// A newer edit of the same card is stored.
+    /// A newer row of the same card is stored.
     Overtaken,
     /// Staff decided.
     Decided(Decision),

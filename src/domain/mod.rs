@@ -1,7 +1,20 @@
 //! What is true, without IO: no clock, no database, no network, no file. Start with [`operation`].
 
 pub mod operation;
-
-pub mod delivery;
 pub mod outcome;
 pub mod ticket;
+
+pub mod draft;
+pub mod form;
+
+pub mod answer;
+pub mod blank;
+pub mod condition;
+pub mod phone;
+pub mod validate;
+
+pub mod input;
+pub mod role;
+
+pub mod delivery;
+pub mod notice;

@@ -1,1 +1,224 @@
-//! (filled in by its own commit)
+//! Intake: an update is stored before it is acknowledged, handled once in its person's turn, and shelved when it cannot
+//! be handled at all, so that it stops nobody else.
+//!
+//! [`poll`] and the webhook only store. [`Inbox::handle`] runs the handler tree inside the transaction that marks the
+//! row done; its outcome decides whether the row is done, tried again or shelved.
+
+pub mod lanes;
+pub mod poll;
+mod routes;
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use serde_json::Value;
+
+use crate::{
+    clock::Clock,
+    domain::{
+        delivery::OnUnknown,
+        input::{Act, Handled},
+        notice::{Alert, Notice, NoticeKind},
+    },
+    ids::{BotId, OperationId},
+    store::{
+        Store, StoreError,
+        inbox::{self, Arrival, Claimed},
+        outbox::{self, Letter, STAFF},
+    },
+    telegram::{Answer, Telegram, decode, render},
+};
+
+pub use routes::{Routes, routes};
+
+/// How long this process owns a row it has stored or claimed.
+pub const LEASE: Duration = Duration::from_secs(30);
+
+/// How often a row's handling may begin before it is shelved.
+const TRIES: i32 = 3;
+
+/// A callback older than this is dead: its client no longer waits for an answer.
+const TOAST_LIFE: Duration = Duration::from_secs(12);
+
+/// The longest an answer to a tap may take; it is not worth more.
+const TOAST_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The intake of one process.
+#[derive(Clone)]
+pub struct Inbox {
+    /// The database.
+    pub store: Store,
+    /// The Bot API.
+    pub telegram: Telegram,
+    /// The bot whose updates these are.
+    pub bot: BotId,
+    /// Who handles what.
+    pub routes: Arc<Routes>,
+    /// What to do when nobody knows whether an alert arrived.
+    pub staff_unknown: OnUnknown,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inbox").field("bot", &self.bot).finish_non_exhaustive()
+    }
+}
+
+/// What handling a row led to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// It is done; these operations may be sent now.
+    Done(Vec<OperationId>),
+    /// Somebody else had done it, or it must wait for its turn.
+    Left,
+    /// It could not be handled and is tried again later.
+    Later,
+    /// It was put on the shelf.
+    Shelved,
+}
+
+impl Inbox {
+    /// Stores updates that are not stored yet, and claims them for this process. An element that is no update at all is
+    /// skipped, so that it holds nobody back.
+    ///
+    /// # Errors
+    /// [`StoreError`] when nothing could be stored: then nothing may be acknowledged.
+    pub async fn accept(&self, updates: &[Value]) -> Result<Vec<Claimed>, StoreError> {
+        let bot = self.bot;
+        let arrivals: Vec<_> = updates
+            .iter()
+            .filter_map(|update| {
+                let (number, lane) = decode::envelope(update)?;
+                Some(Arrival { bot, update: number, payload: update.to_string(), lane })
+            })
+            .collect();
+        let now = self.clock.now();
+        let arrivals = Arc::new(arrivals);
+        self.store
+            .write(move |tx| {
+                let arrivals = Arc::clone(&arrivals);
+                async move { inbox::accept(tx.as_ref(), &arrivals, now, now.plus(LEASE)).await }
+            })
+            .await
+    }
+
+    /// Claims rows that nobody handles: left by a crash, or due for another try; never what this process holds.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be used.
+    pub async fn claim_left_over(&self, held: HashSet<i64>, limit: u64) -> Result<Vec<Claimed>, StoreError> {
+        let (bot, now, held) = (self.bot, self.clock.now(), Arc::new(held));
+        self.store
+            .write(move |tx| {
+                let held = Arc::clone(&held);
+                async move { inbox::claim_left_over(tx.as_ref(), bot, now, now.plus(LEASE), &held, limit).await }
+            })
+            .await
+    }
+
+    /// Handles one claimed row to its end.
+    pub async fn handle(&self, row: &Claimed) -> Ended {
+        match self.run(row).await {
+            Ok(Some((callback, handled))) => {
+                self.store.points().pass("telegram.toast").await;
+                self.answer_tap(row, callback.as_deref(), handled.toast.as_deref()).await;
+                Ended::Done(handled.send_now)
+            }
+            Ok(None) => Ended::Left,
+            Err(error) => self.after_failure(row, &error).await.unwrap_or_else(|error| {
+                // The lease runs out and the row is claimed again: nothing is lost.
+                tracing::warn!(inbox.row = row.row, %error, "a failed update could not be noted");
+                Ended::Later
+            }),
+        }
+    }
+
+    /// The handler tree and "done" in one transaction. `None` when the row was not ours to handle.
+    async fn run(&self, row: &Claimed) -> Result<Option<(Option<String>, Handled)>, StoreError> {
+        let update: Value = serde_json::from_str(&row.payload).unwrap_or(Value::Null);
+        let input = Arc::new(decode::decode(&update));
+        let callback = match &input.act {
+            Act::Tap { callback, .. } => Some(callback.clone()),
+            _ => None,
+        };
+        if let Act::Ignored { what } = input.act {
+            tracing::debug!(inbox.row = row.row, what, "an update asks for nothing");
+        }
+        let (routes, bot, lane, number, now) =
+            (Arc::clone(&self.routes), self.bot, row.lane, row.row, self.clock.now());
+        let handled = self
+            .store
+            .write(move |tx| {
+                let (routes, input) = (Arc::clone(&routes), Arc::clone(&input));
+                async move {
+                    if inbox::must_wait(tx.as_ref(), bot, lane, number).await? {
+                        inbox::try_later(tx.as_ref(), number, "waits for its turn", now).await?;
+                        return Ok(None);
+                    }
+                    if !inbox::done(tx.as_ref(), number, now).await? {
+                        return Ok(None);
+                    }
+                    routes.run(tx, input).await.map(Some)
+                }
+            })
+            .await?;
+        Ok(handled.map(|handled| (callback, handled)))
+    }
+
+    /// A passing trouble of the database is tried again without counting against the row; anything else is its own
+    /// fault and, after three tries, ends on the shelf.
+    async fn after_failure(&self, row: &Claimed, error: &StoreError) -> Result<Ended, StoreError> {
+        let (number, now, bot) = (row.row, self.clock.now(), self.bot);
+        let words: Arc<str> = Arc::from(error.to_string());
+        tracing::warn!(inbox.row = number, attempt = row.attempts, %error, "an update could not be handled");
+        if error.may_pass() || row.attempts < TRIES {
+            let pause = Duration::from_millis(if error.may_pass() { 50 } else { 500 } << row.attempts.clamp(0, 6));
+            self.store
+                .write(move |tx| {
+                    let words = Arc::clone(&words);
+                    async move { inbox::try_later(tx.as_ref(), number, &words, now.plus(pause)).await }
+                })
+                .await?;
+            return Ok(Ended::Later);
+        }
+        let on_unknown = self.staff_unknown;
+        self.store
+            .write(move |tx| {
+                let words = Arc::clone(&words);
+                async move {
+                    if inbox::shelve(tx.as_ref(), number, &words, now).await? {
+                        let about = Alert::Shelved { row: number, error: words.to_string() };
+                        let letter = Letter {
+                            bot,
+                            chat: STAFF,
+                            thread: None,
+                            kind: NoticeKind::StaffCard,
+                            card: None,
+                            operation: None,
+                            notice: Notice::Alert { about },
+                            on_unknown,
+                        };
+                        outbox::put(tx.as_ref(), &letter, now).await?;
+                    }
+                    Ok(())
+                }
+            })
+            .await?;
+        Ok(Ended::Shelved)
+    }
+
+    /// Answers a tap at once; a failed answer is not worth a second one.
+    async fn answer_tap(&self, row: &Claimed, callback: Option<&str>, toast: Option<&str>) {
+        let Some(callback) = callback else { return };
+        if self.clock.now().since(row.received_at) > TOAST_LIFE {
+            return;
+        }
+        let Ok(payload) = render::toast(callback, toast, false) else { return };
+        match tokio::time::timeout(TOAST_TIMEOUT, self.telegram.call("answerCallbackQuery", &payload)).await {
+            Ok(Answer::Ok(_)) => {}
+            Ok(answer) => tracing::debug!(inbox.row = row.row, ?answer, "a tap's answer was not taken"),
+            Err(_) => tracing::debug!(inbox.row = row.row, "a tap's answer took too long"),
+        }
+    }
+}

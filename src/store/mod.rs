@@ -1,1 +1,120 @@
-//! (filled in by its own commit)
+//! The database: SQLite by default, PostgreSQL by one URL, the same code on both.
+//!
+//! Everything is written by [`Store::write`], which commits waiting works together; [`operations::advance`] is the one
+//! door through which an operation changes. Reads go to connections of their own and never wait for a writer.
+
+mod backend;
+pub mod cards;
+pub mod cases;
+pub mod drafts;
+pub mod entity;
+mod error;
+pub mod inbox;
+pub mod journal;
+pub mod leases;
+pub mod operations;
+pub mod outbox;
+pub mod people;
+pub mod settings;
+pub mod slots;
+mod writer;
+
+use sea_orm::{DatabaseConnection, EntityTrait as _, QuerySelect as _};
+
+use crate::points::Points;
+
+pub use error::StoreError;
+pub use writer::Tx;
+
+/// The database of one process.
+#[derive(Debug, Clone)]
+pub struct Store {
+    reader: DatabaseConnection,
+    raw_writer: DatabaseConnection,
+    writer: writer::Writer,
+    points: Points,
+}
+
+impl Store {
+    /// Connects to `url` (`sqlite://file` or `postgres://…`) without touching the schema.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be reached or opened.
+    pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        Self::connect_watched(url, Points::default()).await
+    }
+
+    /// The same, with a watcher at the points where a process may die.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be reached or opened.
+    pub async fn connect_watched(url: &str, points: Points) -> Result<Self, StoreError> {
+        let backend::Connections { writer, reader } = backend::connect(url).await?;
+        Ok(Self { reader, writer: writer::Writer::start(writer.clone(), points.clone()), raw_writer: writer, points })
+    }
+
+    /// Where the process may die.
+    #[must_use]
+    pub fn points(&self) -> &Points {
+        &self.points
+    }
+
+    /// Brings the schema up to date.
+    ///
+    /// # Errors
+    /// [`StoreError`] when a step cannot be applied.
+    pub async fn migrate(&self) -> Result<(), StoreError> {
+        backend::migrate(&self.raw_writer).await
+    }
+
+    /// The schema steps not yet applied, by name.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be asked.
+    pub async fn pending_migrations(&self) -> Result<Vec<String>, StoreError> {
+        backend::pending_migrations(&self.raw_writer).await
+    }
+
+    /// Where to read from.
+    #[must_use]
+    pub fn reader(&self) -> &DatabaseConnection {
+        &self.reader
+    }
+
+    /// Runs `work` in a transaction and returns its result after the commit. It may run twice, and must only touch the
+    /// database.
+    ///
+    /// # Errors
+    /// The work's own error, or [`StoreError`] when the commit failed.
+    pub async fn write<T, F, Fut>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(Tx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        self.writer.write(work).await
+    }
+
+    /// Asks the database for a sign of life.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there is none.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        entity::settings::Entity::find().limit(1).all(&self.reader).await?;
+        Ok(())
+    }
+
+    /// Closes all connections after the last write.
+    pub async fn close(self) {
+        let Self { reader, raw_writer, writer, .. } = self;
+        drop(writer);
+        // Closing fails only when it is closed already.
+        drop(reader.close().await);
+        drop(raw_writer.close().await);
+    }
+}
+
+/// JSON for a text column.
+pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Refused(format!("cannot be written as JSON: {error}")))
+}

@@ -1,1 +1,237 @@
-//! (filled in by its own commit)
+//! The worker: looks at stored operations, does for each what [`next_action`] says, and stores what came of it.
+//!
+//! It takes no input. A signal or a timer only makes it look sooner; the loop and the tests call the same
+//! [`Worker::due`] and [`Worker::step`].
+
+mod look;
+mod send;
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures_util::{StreamExt as _, stream};
+
+use crate::{
+    clock::{Clock, Dice, Timestamp},
+    crm::{
+        Crm,
+        limiter::{Admission, Limiter},
+    },
+    domain::operation::{Event, NextAction, Policy, State, next_action},
+    ids::{BotId, OperationId},
+    store::{
+        Store, StoreError,
+        operations::{self, Advanced, Author, Stored},
+        settings,
+    },
+};
+
+/// How many due operations one look takes from the database.
+const BATCH: u64 = 256;
+
+/// The worker of one process.
+#[derive(Debug)]
+pub struct Worker {
+    /// The database.
+    pub store: Store,
+    /// The CRM.
+    pub crm: Arc<Crm>,
+    /// The figures of the operation machine.
+    pub policy: Arc<Policy>,
+    /// The bot whose operations it carries.
+    pub bot: BotId,
+    /// What it adds to events: its name, policies for messages.
+    pub author: Author,
+    /// Most CRM calls at once.
+    pub concurrency: usize,
+    /// The pace towards the CRM, and the breaker.
+    pub limiter: Mutex<Limiter>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub dice: Arc<dyn Dice>,
+    /// What this process works on now: the database decides races between processes, this one within.
+    pub busy: Mutex<HashSet<OperationId>>,
+}
+
+/// What one step led to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stepped {
+    /// Whether something changed in the database.
+    pub moved: bool,
+    /// When it may be worth trying again; `None` when the row itself says.
+    pub again_at: Option<Timestamp>,
+}
+
+/// What doing one thing led to.
+enum Did {
+    Moved,
+    Nothing,
+    /// The CRM may not be asked before this moment.
+    Held(Timestamp),
+}
+
+impl Worker {
+    /// Operations that are due now and that this process is not working on, at most `room` of them.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be read.
+    pub async fn due(&self, room: usize) -> Result<Vec<Stored>, StoreError> {
+        let mut due = operations::claimable(self.store.reader(), self.bot, self.clock.now(), BATCH).await?;
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        due.retain(|stored| !busy.contains(&stored.operation.id));
+        due.truncate(room);
+        Ok(due)
+    }
+
+    /// When the next operation falls due.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be read.
+    pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        operations::next_due(self.store.reader(), self.bot, self.clock.now()).await
+    }
+
+    /// Does what one due operation needs. A failure concerns only it and leaves it as stored.
+    pub async fn step(&self, stored: Stored) -> Stepped {
+        match self.guarded(stored, false, false).await {
+            Did::Moved => Stepped { moved: true, again_at: None },
+            Did::Nothing => Stepped::default(),
+            Did::Held(at) => Stepped { moved: false, again_at: Some(at) },
+        }
+    }
+
+    /// Does everything that is due now, once. Returns how many operations moved.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be read.
+    pub async fn tick(&self) -> Result<usize, StoreError> {
+        let due = self.due(usize::MAX).await?;
+        let steps = stream::iter(due).map(|stored| self.step(stored)).buffer_unordered(self.concurrency);
+        Ok(steps.filter(|stepped| std::future::ready(stepped.moved)).count().await)
+    }
+
+    /// Goes on with an operation somebody is waiting for: its tap has been answered, or staff have just decided. Neither
+    /// its grace nor the pace towards the CRM holds it up; a pause of sending does.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be read.
+    pub async fn go_on(&self, id: OperationId) -> Result<(), StoreError> {
+        if let Some(stored) = operations::load(self.store.reader(), id).await? {
+            let fresh = matches!(stored.operation.state, State::Pending { .. }) && stored.operation.attempts == 0;
+            let decided = matches!(stored.operation.state, State::Pending { .. } | State::Unknown { .. });
+            if fresh || decided {
+                self.guarded(stored, fresh, true).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// One operation, never twice at a time in this process; a failure concerns only it.
+    async fn guarded(&self, stored: Stored, even_if_not_due: bool, urgent: bool) -> Did {
+        let id = stored.operation.id;
+        if !self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(id) {
+            return Did::Nothing;
+        }
+        let did = self.act(stored, even_if_not_due, urgent).await;
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        did.unwrap_or_else(|error| {
+            tracing::warn!(operation.id = %id, %error, "an operation could not be worked on now; it stays as stored");
+            Did::Nothing
+        })
+    }
+
+    async fn act(&self, stored: Stored, even_if_not_due: bool, urgent: bool) -> Result<Did, StoreError> {
+        let now = self.clock.now();
+        let action = match next_action(&stored.operation, now, &self.policy) {
+            NextAction::Wait(_) if even_if_not_due => NextAction::Send,
+            action => action,
+        };
+        match action {
+            NextAction::Send => match self.admit(true, urgent).await? {
+                Some(at) => Ok(Did::Held(at)),
+                None => self.send(stored).await,
+            },
+            NextAction::Look | NextAction::Watch => match self.admit(false, urgent).await? {
+                Some(at) => Ok(Did::Held(at)),
+                None => self.look(stored).await,
+            },
+            NextAction::Check(candidate) => match self.admit(false, urgent).await? {
+                Some(at) => Ok(Did::Held(at)),
+                None => self.check(stored, &candidate.number).await,
+            },
+            NextAction::Tell(event) => self.tell(&stored, event, None).await.map(|moved| did(moved.is_some())),
+            NextAction::Wait(_) | NextAction::Nothing => Ok(Did::Nothing),
+        }
+    }
+
+    /// Until when the CRM may not be asked; `None` when it may now. A pause by staff stops sending, not looking.
+    async fn admit(&self, sends: bool, urgent: bool) -> Result<Option<Timestamp>, StoreError> {
+        let now = self.clock.now();
+        if sends && settings::get(self.store.reader(), settings::PAUSED).await?.is_some() {
+            return Ok(Some(now.plus(Duration::from_secs(5))));
+        }
+        if urgent {
+            return Ok(None);
+        }
+        let admission = self.limiter.lock().unwrap_or_else(PoisonError::into_inner).admit(now);
+        Ok(match admission {
+            Admission::Go => None,
+            Admission::Wait { after, .. } => Some(now.plus(after)),
+        })
+    }
+
+    /// Brings an event to the one door. Returns the operation after it, or `None` when it had moved meanwhile.
+    async fn tell(&self, stored: &Stored, event: Event, detail: Option<String>) -> Result<Option<Stored>, StoreError> {
+        self.tell_as(stored, event, Some(stored.rev), Author { detail, ..self.author.clone() }).await
+    }
+
+    async fn tell_as(
+        &self,
+        stored: &Stored,
+        event: Event,
+        rev: Option<i64>,
+        author: Author,
+    ) -> Result<Option<Stored>, StoreError> {
+        let (id, policy, at) = (stored.operation.id, Arc::clone(&self.policy), self.clock.now());
+        let name = event.name();
+        let shared = Arc::new((event, author));
+        let advanced = self
+            .store
+            .write(move |tx| {
+                let (shared, policy) = (Arc::clone(&shared), Arc::clone(&policy));
+                async move { operations::advance(tx.as_ref(), id, rev, &shared.0, at, &policy, &shared.1).await }
+            })
+            .await?;
+        match advanced {
+            Advanced::Moved(after) => {
+                tracing::info!(
+                    operation.id = %id, operation.marker = %after.marker, event = name,
+                    state = after.operation.state.name(), "an operation moved"
+                );
+                Ok(Some(*after))
+            }
+            Advanced::Stale | Advanced::Gone => Ok(None),
+            Advanced::Illegal(illegal) => {
+                tracing::debug!(operation.id = %id, %illegal, "an event came too late to mean anything");
+                Ok(None)
+            }
+        }
+    }
+
+    /// The pause after an attempt that was provably not executed: doubled each time, with a fifth of jitter, and never
+    /// shorter than the CRM asked for.
+    fn retry_at(&self, attempts: u32, asked: Option<Duration>) -> Timestamp {
+        let pause = self.policy.backoff(attempts);
+        let fifth = u64::try_from(pause.as_millis() / 5).unwrap_or(0);
+        let jitter = Duration::from_millis(self.dice.below(fifth.max(1)));
+        self.clock.now().plus((pause + jitter).max(asked.unwrap_or_default()))
+    }
+}
+
+fn did(moved: bool) -> Did {
+    if moved { Did::Moved } else { Did::Nothing }
+}

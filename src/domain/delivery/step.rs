@@ -88,10 +88,9 @@ impl Turn<'_> {
                 self.after.state = State::Sending { attempt, lease_end: *lease_end };
                 self.detail = Some(format!("attempt {attempt}"));
             }
-            // Only what has not begun: a call on the wire may land after the newer edit.
-            (State::Pending { .. }, Event::Overtaken) if self.before.kind == Kind::Edit => {
-                self.drop_as(DropReason::Overtaken);
-            }
+            // Only what is not on the wire: that may land after the newer one. A card's repeat is overtaken like its edit:
+            // the newer row says more, and one message less is shown.
+            (State::Pending { .. }, Event::Overtaken) => self.drop_as(DropReason::Overtaken),
             (State::Sending { lease_end, .. }, Event::LeaseEnded) if self.at >= *lease_end => {
                 // The sender may have begun writing until its lease ended, by its own clock or by ours.
                 self.become_unknown(self.at.max(*lease_end).plus(self.policy.request_timeout));

@@ -1,0 +1,303 @@
+//! Running: named tasks over the parts, drained on the first signal. A task that dies ends the process, so that a
+//! supervisor starts a whole one.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use tokio::{
+    sync::{Notify, mpsc},
+    task::JoinSet,
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::App;
+use crate::{
+    clock::Timestamp,
+    ids::OperationId,
+    inbox::{
+        Ended, Inbox,
+        lanes::Lanes,
+        poll::{Polled, Poller},
+    },
+    outbox::{CHATS_AT_ONCE, Outbox},
+    store::inbox::Claimed,
+    worker::Worker,
+};
+
+/// Rows handled at once.
+const HANDLED_AT_ONCE: usize = 64;
+
+/// Rows handed over from intake to handling and not taken yet.
+const HANDED_OVER: usize = 256;
+
+/// How long a poll waits at the server.
+const POLL_WAIT: Duration = Duration::from_secs(25);
+
+/// How often rows that nobody handles are looked for.
+const SWEEP: Duration = Duration::from_secs(2);
+
+/// How long a drain may take before what is under way is left to the next start.
+const DRAIN: Duration = Duration::from_secs(20);
+
+/// What wakes the loops before their time.
+#[derive(Debug, Default)]
+struct Wakes {
+    outbox: Notify,
+}
+
+/// Why a run ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Asked to, and nothing is under way any more.
+    Drained,
+    /// Asked to, and something was still under way; it goes on from the database at the next start.
+    CutShort,
+    /// A task ended by itself: this is a fault.
+    Died(&'static str),
+}
+
+/// What a task tells when it ends.
+type Tasks = JoinSet<&'static str>;
+
+/// Runs the service until `stop` is cancelled, then drains.
+pub async fn run(app: App, stop: CancellationToken) -> Ending {
+    let app = Arc::new(app);
+    let wakes = Arc::new(Wakes::default());
+    // Intake stops first, the worker when nothing more can come in, the outbox when nothing more can be said.
+    let (handled, worked) = (CancellationToken::new(), CancellationToken::new());
+    let (rows, incoming) = mpsc::channel(HANDED_OVER);
+    let (ops, to_send) = mpsc::channel(HANDED_OVER);
+    let mut tasks = Tasks::new();
+    spawn(&mut tasks, "intake", poll(app.inbox.clone(), rows, stop.clone()));
+    let handling = handle(app.inbox.clone(), incoming, ops, Arc::clone(&wakes), stop.clone(), handled.clone());
+    spawn(&mut tasks, "handling", handling);
+    spawn(&mut tasks, "worker", work(Arc::clone(&app), to_send, Arc::clone(&wakes), handled, worked.clone()));
+    spawn(&mut tasks, "outbox", say(Arc::clone(&app), Arc::clone(&wakes), worked));
+    spawn(&mut tasks, "menu", super::menu::keep(Arc::clone(&app), stop.clone()));
+    let first = tokio::select! {
+        ended = tasks.join_next() => ended,
+        () = stop.cancelled() => None,
+    };
+    if let Some(ended) = first
+        && !stop.is_cancelled()
+    {
+        let name = ended.unwrap_or("a task that panicked");
+        stop.cancel();
+        return Ending::Died(name);
+    }
+    tracing::info!("draining: no more updates are taken, what is under way is finished");
+    let drained = timeout(DRAIN, async { while tasks.join_next().await.is_some() {} }).await;
+    tasks.shutdown().await;
+    if drained.is_ok() { Ending::Drained } else { Ending::CutShort }
+}
+
+fn spawn(tasks: &mut Tasks, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+    tasks.spawn(async move {
+        task.await;
+        name
+    });
+}
+
+/// Takes updates in by long polling.
+async fn poll(inbox: Inbox, rows: mpsc::Sender<Vec<Claimed>>, stop: CancellationToken) {
+    let mut poller = Poller::default();
+    let mut last_trouble = String::new();
+    while !stop.is_cancelled() {
+        let polled = tokio::select! {
+            polled = poller.poll(&inbox, POLL_WAIT) => polled,
+            () = stop.cancelled() => return,
+        };
+        match polled {
+            Polled::Fresh(fresh) => {
+                if rows.send(fresh).await.is_err() {
+                    return;
+                }
+                last_trouble.clear();
+            }
+            Polled::Nothing => {
+                if !last_trouble.is_empty() {
+                    tracing::info!("polling works again");
+                    last_trouble.clear();
+                }
+            }
+            Polled::Trouble { why, wait, needs_operator } => {
+                // One line for each change, not one a try.
+                if why != last_trouble {
+                    if needs_operator {
+                        tracing::error!(why, "no updates come in")
+                    } else {
+                        tracing::warn!(why, "no updates come in")
+                    }
+                    last_trouble = why;
+                }
+                drop(timeout(wait, stop.cancelled()).await);
+            }
+        }
+    }
+}
+
+/// Handles rows in turns, and now and then looks for rows that nobody handles.
+async fn handle(
+    inbox: Inbox,
+    mut incoming: mpsc::Receiver<Vec<Claimed>>,
+    ops: mpsc::Sender<OperationId>,
+    wakes: Arc<Wakes>,
+    stop: CancellationToken,
+    handled: CancellationToken,
+) {
+    let _on_end = handled.drop_guard();
+    let mut lanes = Lanes::default();
+    let mut running: JoinSet<(i64, i64, Ended)> = JoinSet::new();
+    let mut open = true;
+    // At the start everything a crash left behind is due.
+    let mut sweep_now = true;
+    let mut sweep = tokio::time::interval(SWEEP);
+    while open || !lanes.is_idle() {
+        if sweep_now && !stop.is_cancelled() {
+            match inbox.claim_left_over(lanes.held().clone(), 256).await {
+                Ok(left) => lanes.add(left),
+                Err(error) => tracing::warn!(%error, "left-over updates could not be looked for"),
+            }
+            sweep_now = false;
+        }
+        while lanes.running() < HANDLED_AT_ONCE {
+            let Some(row) = lanes.take() else { break };
+            let inbox = inbox.clone();
+            running.spawn(async move { (row.lane, row.row, inbox.handle(&row).await) });
+        }
+        tokio::select! {
+            more = incoming.recv(), if open => match more {
+                Some(rows) => lanes.add(rows),
+                None => open = false,
+            },
+            Some(ended) = running.join_next() => match ended {
+                Ok((lane, row, ended)) => {
+                    lanes.done(lane, row);
+                    wakes.outbox.notify_one();
+                    sweep_now |= matches!(ended, Ended::Left | Ended::Later);
+                    if let Ended::Done(send_now) = ended {
+                        for operation in send_now {
+                            // A full channel loses nothing: the operation falls due by itself.
+                            let _ = ops.try_send(operation);
+                        }
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(%error, "a handling task died; its row is claimed again when its lease ends");
+                    return;
+                }
+            },
+            _ = sweep.tick() => sweep_now = true,
+        }
+    }
+}
+
+/// Carries operations to the CRM: what a handler names at once, what falls due, and what a restart left.
+async fn work(
+    app: Arc<App>,
+    mut to_send: mpsc::Receiver<OperationId>,
+    wakes: Arc<Wakes>,
+    handled: CancellationToken,
+    worked: CancellationToken,
+) {
+    let _on_end = worked.drop_guard();
+    let worker: Arc<Worker> = Arc::clone(&app.worker);
+    let mut running: JoinSet<Option<Timestamp>> = JoinSet::new();
+    let mut open = true;
+    let mut held_until: Option<Timestamp> = None;
+    loop {
+        let draining = handled.is_cancelled() && !open;
+        if draining && running.is_empty() {
+            return;
+        }
+        let now = app.clock.now();
+        let room = worker.concurrency.saturating_sub(running.len());
+        let mut next = None;
+        if !draining && room > 0 && held_until.is_none_or(|until| now >= until) {
+            held_until = None;
+            match worker.due(room).await {
+                Ok(due) => {
+                    for stored in due {
+                        let worker = Arc::clone(&worker);
+                        running.spawn(async move { worker.step(stored).await.again_at });
+                    }
+                    next = worker.next_due().await.ok().flatten();
+                }
+                Err(error) => tracing::warn!(%error, "due operations could not be looked for"),
+            }
+        }
+        let pause = pause(app.config.worker.tick, now, [next, held_until]);
+        tokio::select! {
+            named = to_send.recv(), if open && room > 0 => match named {
+                Some(id) => {
+                    let worker = Arc::clone(&worker);
+                    running.spawn(async move {
+                        if let Err(error) = worker.go_on(id).await {
+                            tracing::warn!(operation.id = %id, %error, "an operation could not be worked on at once; it falls due by itself");
+                        }
+                        None
+                    });
+                }
+                None => open = false,
+            },
+            Some(ended) = running.join_next() => {
+                wakes.outbox.notify_one();
+                match ended {
+                    Ok(Some(again_at)) => held_until = Some(held_until.map_or(again_at, |until| until.max(again_at))),
+                    Ok(None) => {}
+                    Err(error) => {
+                        tracing::error!(%error, "a sending task died; its lease ends and the operation becomes unknown");
+                        return;
+                    }
+                }
+            },
+            _ = timeout(pause, std::future::pending::<()>()) => {}
+        }
+    }
+}
+
+/// Says what is stored to be said, a chat at a time in order, many chats at once.
+async fn say(app: Arc<App>, wakes: Arc<Wakes>, worked: CancellationToken) {
+    let outbox: Arc<Outbox> = Arc::clone(&app.outbox);
+    let mut running: JoinSet<bool> = JoinSet::new();
+    let mut look = true;
+    let mut again_at = None;
+    loop {
+        let now = app.clock.now();
+        if look && running.len() < CHATS_AT_ONCE {
+            match outbox.due().await {
+                Ok(due) => {
+                    again_at = due.again_at;
+                    for row in due.rows.into_iter().take(CHATS_AT_ONCE - running.len()) {
+                        let outbox = Arc::clone(&outbox);
+                        running.spawn(async move { outbox.step(row).await });
+                    }
+                    look = false;
+                }
+                Err(error) => tracing::warn!(%error, "messages to send could not be looked for"),
+            }
+        }
+        if worked.is_cancelled() && running.is_empty() {
+            return;
+        }
+        let pause = pause(app.config.worker.tick, now, [again_at, None]);
+        tokio::select! {
+            Some(ended) = running.join_next() => match ended {
+                Ok(moved) => look |= moved,
+                Err(error) => {
+                    tracing::error!(%error, "a task that talks to Telegram died; its lease ends and the message becomes unknown");
+                    return;
+                }
+            },
+            () = wakes.outbox.notified() => look = true,
+            () = worked.cancelled(), if !worked.is_cancelled() => look = true,
+            _ = timeout(pause, std::future::pending::<()>()) => look = true,
+        }
+    }
+}
+
+/// How long to wait for a signal: until the earliest known moment, at most `floor`.
+fn pause<const N: usize>(floor: Duration, now: Timestamp, moments: [Option<Timestamp>; N]) -> Duration {
+    let earliest = moments.into_iter().flatten().min();
+    earliest.map_or(floor, |moment| moment.since(now).clamp(Duration::from_millis(1), floor))
+}

@@ -1,0 +1,116 @@
+//! From what the operator wrote to parts that fit together: every problem at once, before anything starts.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    catalog::{Catalog, profile},
+    config::{Config, problem::Problems},
+    crm::{Crm, CrmSettings},
+    domain::{
+        delivery,
+        operation::{OnAbsent, Policy},
+        outcome::Promise,
+    },
+};
+
+/// How long a tap's answer may take before a worker sends its operation without waiting for it.
+pub const ACK_GRACE: Duration = Duration::from_millis(3_500);
+
+/// Parts that were checked together.
+#[derive(Debug)]
+pub struct Checked {
+    /// Forms and texts.
+    pub catalog: Arc<Catalog>,
+    /// The CRM.
+    pub crm: Crm,
+    /// The figures of the operation machine.
+    pub policy: Policy,
+    /// What the operator should look at; nothing that stops the start.
+    pub warnings: Problems,
+}
+
+/// Loads and cross-checks forms, texts and the CRM profile.
+///
+/// # Errors
+/// Every problem of every file.
+pub fn check(config: &Config) -> Result<Checked, Problems> {
+    let mut problems = config.warnings.clone();
+    let dir = config.templates.dir.is_dir().then_some(config.templates.dir.as_path());
+    let catalog = Catalog::load(dir, &config.templates.language, &mut problems);
+    let crm = match profile::open(&config.crm.profile, dir) {
+        Ok((profile, warnings)) => {
+            problems.append(warnings);
+            let settings = CrmSettings {
+                file: config.source.clone(),
+                vars: config.crm.vars.clone(),
+                secrets: config.crm.secrets.clone(),
+                request_timeout: config.crm.request_timeout,
+                connect_timeout: config.crm.connect_timeout,
+            };
+            match Crm::new(Arc::new(profile), settings) {
+                Ok(crm) => Some(crm),
+                Err(found) => {
+                    problems.append(found);
+                    None
+                }
+            }
+        }
+        Err(found) => {
+            problems.append(found);
+            None
+        }
+    };
+    let policy = crm.as_ref().map(|crm| policy(config, crm));
+    for problem in policy.iter().flat_map(Policy::problems) {
+        problems.error(&config.source, None, format!("`{}` {}", problem.setting, problem.what), problem.hint);
+    }
+    for (setting, what) in delivery_policy(config).problems() {
+        problems.error(&config.source, None, format!("`{setting}` {what}"), "");
+    }
+    match (catalog, crm, policy) {
+        (Some(catalog), Some(crm), Some(policy)) if !problems.has_errors() => {
+            Ok(Checked { catalog: Arc::new(catalog), crm, policy, warnings: problems })
+        }
+        _ => Err(problems),
+    }
+}
+
+/// The profile's own figures with the operator's over them.
+fn policy(config: &Config, crm: &Crm) -> Policy {
+    let (figures, over) = (crm.figures(), config.crm.reconcile);
+    let promise = crm.promise();
+    Policy {
+        promise,
+        can_look: crm.can_look(),
+        key_life: if promise == Promise::Keyed { figures.key_ttl } else { None },
+        request_timeout: config.crm.request_timeout,
+        lease: config.crm.lease,
+        settle: over.settle.unwrap_or(figures.settle),
+        looks: over.looks.unwrap_or(figures.looks),
+        spacing: over.spacing.unwrap_or(figures.spacing),
+        on_absent: over.on_absent.unwrap_or(if promise == Promise::Blind {
+            OnAbsent::Review
+        } else {
+            figures.on_absent
+        }),
+        patience: over.patience,
+        look_patience: over.look_patience,
+        backoff_first: Duration::from_secs(2).min(config.crm.lease),
+        backoff_most: Duration::from_secs(120),
+        watch: over.watch,
+        tell_after: config.notices.tell_after,
+    }
+}
+
+/// The figures of the delivery machine: a send that Telegram holds back may be answered only after many seconds.
+#[must_use]
+pub fn delivery_policy(config: &Config) -> delivery::Policy {
+    let timeout = config.telegram.request_timeout;
+    delivery::Policy {
+        request_timeout: timeout,
+        lease: timeout + timeout / 4 + Duration::from_secs(1),
+        pause: timeout + timeout / 4,
+        pause_most: timeout * 8,
+        second_unknown: delivery::GiveUp::Drop,
+    }
+}

@@ -1,0 +1,200 @@
+//! The head of a profile: what it is, what it claims, what the installation must fill in, how fast it may go.
+
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
+
+use super::super::{
+    model::{Dedupe, Evidence, Ext, Limits, Meta, Repeat, Secret, Var, VarKind, Verified},
+    rule::Pattern,
+};
+use crate::{
+    config::reader::{Item, Section},
+    domain::outcome::Promise,
+};
+
+/// A name an installation can write as a TOML key and as part of an environment variable.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
+pub(super) fn meta(root: &Section<'_>) -> Option<Meta> {
+    let section = root.table_or_empty("profile");
+    let name = section.required_string("name", "the file's name without .toml");
+    if let Some(bad) = name.as_deref().filter(|name| !is_profile_name(name)) {
+        section.error("name", format!("`{bad}` cannot be a profile's name"), "small letters, digits and dashes");
+    }
+    let system = section.required_string("system", "the product this is for");
+    let versions = section.string("versions").unwrap_or_default();
+    let words = [("keyed", Promise::Keyed), ("searchable", Promise::Searchable), ("blind", Promise::Blind)];
+    let promise = section.one_of("promise", &words);
+    if section.take("promise").is_none() {
+        section.missing("promise", "keyed, searchable or blind: what makes a repeat harmless");
+    }
+    let evidence = section.tables("evidence").into_iter().filter_map(evidence).collect();
+    let verified = section.table("verified").and_then(verified);
+    section.finish();
+    Some(Meta { name: name?, system: system?, versions, promise: promise?, evidence, verified })
+}
+
+fn is_profile_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+}
+
+fn evidence(section: Section<'_>) -> Option<Evidence> {
+    let claim = section.required_string("claim", "what is claimed, in one sentence");
+    let source = section.required_string("source", "a page, a repository path, an issue, a measurement");
+    let date = date(&section, "date");
+    section.finish();
+    Some(Evidence { claim: claim?, source: source?, date: date? })
+}
+
+fn verified(section: Section<'_>) -> Option<Verified> {
+    let date = date(&section, "date");
+    let against = section.required_string("against", "product and version it was tried with");
+    section.finish();
+    Some(Verified { date: date?, against: against? })
+}
+
+fn date(section: &Section<'_>, key: &str) -> Option<String> {
+    let text = section.required_string(key, "\"YYYY-MM-DD\"")?;
+    let shape = text.len() == 10
+        && text.bytes().enumerate().all(|(at, b)| if at == 4 || at == 7 { b == b'-' } else { b.is_ascii_digit() });
+    if !shape {
+        section.error(key, format!("`{text}` is no date"), "\"YYYY-MM-DD\"");
+    }
+    shape.then_some(text)
+}
+
+pub(super) fn vars(root: &Section<'_>) -> BTreeMap<String, Var> {
+    let section = root.table_or_empty("vars");
+    let mut vars = BTreeMap::new();
+    for (name, item) in section.items() {
+        check_name(&item, &name);
+        if let Some(var) = item.section().and_then(var) {
+            vars.insert(name, var);
+        }
+    }
+    vars
+}
+
+fn check_name(item: &Item<'_>, name: &str) {
+    if !is_name(name) {
+        item.error(format!("`{name}` cannot be a name here"), "small letters, digits and underscores");
+    }
+}
+
+fn var(section: Section<'_>) -> Option<Var> {
+    let words = [("string", "string"), ("int", "int"), ("url", "url"), ("bool", "bool"), ("enum", "enum")];
+    let word = if section.take("type").is_some() { section.one_of("type", &words) } else { Some("string") };
+    let choices = section.strings("values");
+    let kind = match word? {
+        "int" => VarKind::Int,
+        "url" => VarKind::Url,
+        "bool" => VarKind::Bool,
+        "enum" => {
+            if choices.as_ref().is_none_or(Vec::is_empty) {
+                section.missing("values", "the words to choose from");
+            }
+            VarKind::Enum(choices.unwrap_or_default())
+        }
+        _ => VarKind::Text,
+    };
+    let default = section.take("default").and_then(|item| text_of(&item));
+    let required = section.bool("required").unwrap_or(default.is_none());
+    let pattern = section.string("pattern").and_then(|text| match Pattern::whole(&text) {
+        Ok(pattern) => Some(pattern),
+        Err(why) => {
+            section.error("pattern", format!("bad pattern: {why}"), "a regular expression for the whole value");
+            None
+        }
+    });
+    let help = section.required_string("help", "what to put there, for the one who installs");
+    let var = Var { kind, required, default, pattern, help: help? };
+    if let Some(why) = var.default.as_deref().and_then(|text| var.refusal(text)) {
+        section.error("default", format!("the default is not allowed: {why}"), "");
+    }
+    section.finish();
+    Some(var)
+}
+
+/// A scalar of the file as the text an installation would write.
+fn text_of(item: &Item<'_>) -> Option<String> {
+    use toml::de::DeValue;
+    match item.value()? {
+        DeValue::Integer(_) => item.int(i64::MIN..=i64::MAX).map(|number| number.to_string()),
+        DeValue::Boolean(on) => Some(on.to_string()),
+        _ => item.string(),
+    }
+}
+
+pub(super) fn secrets(root: &Section<'_>) -> BTreeMap<String, Secret> {
+    let section = root.table_or_empty("secrets");
+    let mut secrets = BTreeMap::new();
+    for (name, item) in section.items() {
+        check_name(&item, &name);
+        if let Some(section) = item.section() {
+            let help = section.required_string("help", "what to put there, for the one who installs");
+            section.finish();
+            secrets.insert(name, Secret { help: help.unwrap_or_default() });
+        }
+    }
+    secrets
+}
+
+pub(super) fn ext(root: &Section<'_>) -> Ext {
+    let section = root.table_or_empty("ext");
+    let token_prefix = section.string("token_prefix").unwrap_or_else(|| "z".to_owned());
+    if !token_prefix.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {
+        section.error("token_prefix", "a token must stay one word in every search engine", "small letters and digits");
+    }
+    let max_len = section.int("max_len", 1..=1_000).and_then(|most| usize::try_from(most).ok()).unwrap_or(255);
+    section.finish();
+    Ext { token_prefix, max_len }
+}
+
+pub(super) fn limits(root: &Section<'_>) -> Limits {
+    let section = root.table_or_empty("limits");
+    let per_second = section.take("per_second").and_then(|item| rate(&item)).unwrap_or(5.0);
+    let burst = count(&section, "burst", 1..=10_000).unwrap_or(5);
+    let concurrency = count(&section, "concurrency", 1..=1_000).unwrap_or(1);
+    section.finish();
+    Limits { per_second, burst, concurrency }
+}
+
+/// Requests a second, also below one: `0.4`.
+fn rate(item: &Item<'_>) -> Option<f64> {
+    use toml::de::DeValue;
+    let text = match item.value()? {
+        DeValue::Integer(number) => number.as_str(),
+        DeValue::Float(number) => number.as_str(),
+        _ => "",
+    };
+    let rate = text.parse::<f64>().ok().filter(|rate| (0.001..=10_000.0).contains(rate));
+    if rate.is_none() {
+        item.error(format!("`{}` must be a number of requests a second", item.label()), "0.001 to 10000");
+    }
+    rate
+}
+
+pub(super) fn count(section: &Section<'_>, key: &str, range: RangeInclusive<i64>) -> Option<u32> {
+    section.int(key, range).and_then(|number| u32::try_from(number).ok())
+}
+
+pub(super) fn dedupe(root: &Section<'_>) -> Dedupe {
+    let section = root.table_or_empty("dedupe");
+    let words = [
+        ("returns_existing", Repeat::ReturnsExisting),
+        ("refused", Repeat::Refused),
+        ("updates", Repeat::Updates),
+        ("duplicates", Repeat::Duplicates),
+    ];
+    let repeat = section.one_of("repeat", &words).unwrap_or(Repeat::Duplicates);
+    let carrier = section.string("carrier").unwrap_or_default();
+    let ttl = section.duration("ttl", Duration::from_secs(1)..=Duration::from_secs(3_650 * 86_400));
+    let margin = section.duration("margin", Duration::ZERO..=Duration::from_secs(86_400));
+    let margin = margin.unwrap_or(Duration::from_secs(60));
+    if ttl.is_some_and(|ttl| ttl <= margin) {
+        section.error("ttl", "the key lives no longer than the safety margin", "a longer ttl or a shorter margin");
+    }
+    section.finish();
+    Dedupe { repeat, carrier, ttl: ttl.map(|ttl| ttl.saturating_sub(margin)) }
+}

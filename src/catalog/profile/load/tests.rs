@@ -1,0 +1,253 @@
+use super::*;
+use crate::catalog::profile::built_in;
+
+fn said(text: &str) -> String {
+    match load("crm.toml", text) {
+        Ok((_, warnings)) => format!("loads\n{warnings}"),
+        Err(problems) => problems.to_string(),
+    }
+}
+
+/// The keyed profile with one passage replaced.
+fn changed(from: &str, to: &str) -> String {
+    let text = built_in::text("generic-keyed").expect("it ships");
+    assert!(text.contains(from), "the profile has no `{from}`");
+    said(&text.replacen(from, to, 1))
+}
+
+fn unplaced(said: &str) -> String {
+    let after =
+        |line: &str| line.trim_start_matches("crm.toml:").trim_start_matches(|c: char| c.is_ascii_digit()).to_owned();
+    said.lines().map(|line| format!("crm.toml{}", after(line))).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_mistake_of_a_file_is_named_at_once_with_its_line() {
+    let text = r#"on_absent = "resend"
+on_absnet = "review"
+[profile]
+name = "My CRM"
+promise = "blind"
+evidence = [{ claim = "it works", source = "hearsay", date = "yesterday" }]
+[vars.base_url]
+type = "uri"
+[vars.queue]
+type = "enum"
+help = "which queue"
+[vars.spare]
+type = "int"
+default = "x"
+pattern = "("
+help = "nothing"
+[secrets.Token]
+help = "the token"
+[auth]
+kind = "oauth2_refresh"
+[limits]
+per_second = 0
+[[step]]
+name = "create"
+when = "always"
+[step.request]
+method = "DELETE"
+url = "{{ vars.bse_url }}/a b?x=1"
+headers = { Content-Length = "5", "Bad Name" = "x" }
+body_kind = "form"
+body = { a = "{{ subjct }}", b = ["{{ secrets.token }}"], c = "{{ body | nosuch }}", d = 1979-05-27 }
+[step.read]
+id = ["a[", { path = "x", header = "y" }, { regex = "(" }]
+[[step.outcome]]
+status = [200, "2xx", "banana", 999]
+where = [{ path = "a" }, { path = "b", exists = true, equals = 1 }]
+is = "create"
+[[step.outcome]]
+is = "created"
+[number]
+pattern = ".*"
+[link]
+url = "/tickets/{{ id }}"
+[[lookup]]
+name = "x"
+misses = 0
+match = { path = "k", equals = "{{ marker }}" }
+"#;
+    insta::assert_snapshot!(said(text), @r#"
+    crm.toml:2: unknown key `on_absnet` — did you mean `on_absent`?
+    crm.toml:3: `profile.system` is missing — the product this is for
+    crm.toml:4: `My CRM` cannot be a profile's name — small letters, digits and dashes
+    crm.toml:6: `yesterday` is no date — "YYYY-MM-DD"
+    crm.toml:7: warning: `base_url` is declared but nothing uses it — remove it
+    crm.toml:8: `vars.base_url.type` cannot be `uri` — did you mean `url`?
+    crm.toml:9: `vars.queue.values` is missing — the words to choose from
+    crm.toml:9: warning: `queue` is declared but nothing uses it — remove it
+    crm.toml:12: warning: `spare` is declared but nothing uses it — remove it
+    crm.toml:14: the default is not allowed: it must be a whole number
+    crm.toml:15: bad pattern: unclosed group — a regular expression for the whole value
+    crm.toml:17: `Token` cannot be a name here — small letters, digits and underscores
+    crm.toml:17: warning: `Token` is declared but nothing uses it — remove it
+    crm.toml:20: `oauth2_refresh` is not supported yet — use a long-lived token where there is one
+    crm.toml:22: `limits.per_second` must be a number of requests a second — 0.001 to 10000
+    crm.toml:23: `step[1].outcome` is missing — [[step.outcome]] status = [200, 201], is = "created"
+    crm.toml:25: `when` is not supported yet — remove it
+    crm.toml:27: `step[1].request.method` cannot be `DELETE` — known here: GET, POST, PUT, PATCH
+    crm.toml:28: `step[1].request.url` has a query — parameters go into the table `query`
+    crm.toml:28: `step[1].request.url` uses `vars.bse_url`, which has no value here — did you mean `vars.base_url`?
+    crm.toml:29: the header `Content-Length` is not the profile's to set — remove it
+    crm.toml:29: `Bad Name` cannot be a header's name — letters, digits and dashes
+    crm.toml:31: `step[1].request.body.a` uses `subjct`, which has no value here — did you mean `subject`?
+    crm.toml:31: a form field cannot hold a tree — body_kind = "form_json" writes it as JSON text
+    crm.toml:31: `step[1].request.body.b[1]` uses `secrets.token`, which has no value here — a request is stored before it is sent, so secrets join it only through [auth]
+    crm.toml:31: `step[1].request.body.c` is no template: unknown filter: filter nosuch is unknown
+    crm.toml:31: a date has no form in a body — put it in quotes
+    crm.toml:33: `step[1].read.id[1]` is no path: `[` has no `]` — such as `result.items[0].id`
+    crm.toml:33: either `path` or `header`, not both — two sources are two entries of the list
+    crm.toml:33: `step[1].read.id[3].path` is missing — either `path` or `header`
+    crm.toml:33: bad pattern: unclosed group — a regular expression
+    crm.toml:35: `banana` is no status — 201, "2xx", "500-504", "any"
+    crm.toml:35: `step[1].outcome[1].status[4]` is 999, out of range — 100 to 599
+    crm.toml:36: a condition holds exactly one test — one of `exists`, `equals`, `in`, `matches`, `contains`
+    crm.toml:36: a condition holds exactly one test — one of `exists`, `equals`, `in`, `matches`, `contains`
+    crm.toml:37: `step[1].outcome[1].is` cannot be `create` — did you mean `created`?
+    crm.toml:38: `step[1].outcome[2].status` is missing — a status, a list of them, "2xx", "500-504" or "any"
+    crm.toml:41: an empty number fits this pattern — ask for at least one character
+    crm.toml:43: `link.url` has no address at its beginning — begin with a variable of type url, "{{ vars.base_url }}/…", or with https://
+    crm.toml:44: `lookup[1].request` is missing — what is sent: method, url, query, headers, body
+    crm.toml:44: `lookup[1].read.id` is missing — where a record holds its id
+    crm.toml:46: `lookup[1].misses` is 0, out of range — 1 to 100
+    crm.toml:47: a match that does not hold our key matches anybody's record — use ext.uuid or ext.token
+    "#);
+}
+
+#[test]
+fn a_promise_needs_its_proof() {
+    let text = built_in::text("generic-keyed").expect("it ships");
+    // The lines are those of the shipped file, which may grow; that they are named is tested above.
+    let said = |text: &str| unplaced(&said(text));
+    let changed = |from: &str, to: &str| unplaced(&changed(from, to));
+    let evidence =
+        &text[text.find("[[profile.evidence]]").expect("there")..text.find("[vars.base_url]").expect("there")];
+    let lookup = &text[text.find("[[lookup]]").expect("there")..text.find("[verify]").expect("there")];
+    insta::assert_snapshot!(changed(evidence, ""), @"crm.toml: `keyed` is claimed without evidence — [[profile.evidence]] claim, source, date: where it is known that a repeat makes nothing new");
+    insta::assert_snapshot!(changed("repeat = \"returns_existing\"", "repeat = \"duplicates\""), @r#"crm.toml: `keyed` is claimed, but a repeat makes another ticket — [dedupe] repeat = "returns_existing", "refused" or "updates""#);
+    insta::assert_snapshot!(changed("repeat = \"returns_existing\"", "repeat = \"refused\""), @r#"crm.toml: a repeat is refused, but no rule knows that refusal — [[step.outcome]] … is = "exists" for the answer to a repeat"#);
+    let searchable = built_in::text("generic-searchable").expect("it ships");
+    insta::assert_snapshot!(said(&searchable.replacen("external_id = \"{{ ext.uuid }}\"\n", "", 1)), @"crm.toml: the request does not carry our key — put ext.uuid or ext.token where the CRM keeps it");
+    insta::assert_snapshot!(said(&text.replace("\"keyed\"", "\"searchable\"").replace(lookup, "")), @"crm.toml: `searchable` is claimed without a lookup — write a [[lookup]], or claim `blind`");
+    insta::assert_snapshot!(said(&text.replace("\"keyed\"", "\"blind\"").replace("\"review\"", "\"resend\"")), @r#"crm.toml: a blind profile can never send again by itself — absence cannot be proved here: on_absent = "review""#);
+    insta::assert_snapshot!(changed("match = { path = \"external_id\", equals = \"{{ ext.uuid }}\" }\n", ""), @"crm.toml: `lookup[1].match` is missing — a record counts only if it carries our key: match = { path = …, equals = … }");
+    insta::assert_snapshot!(changed("results = \"items\"\n", ""), @r#"crm.toml: this lookup can never say that there is no record — results = "items" for a list, or a rule that is "not_found""#);
+    insta::assert_snapshot!(changed("id = \"id\"\nnumber = \"number\"\n", ""), @r#"crm.toml: a ticket is created, but nothing reads its id — [step.read] id = ["id"]"#);
+    insta::assert_snapshot!(changed("max_len = 64", "max_len = 32"), @r"
+    crm.toml: our key has 36 characters, the field holds 32 — a shorter form of the key, or the true length of the field in [ext] max_len
+    crm.toml: our key has 36 characters, the field holds 32 — a shorter form of the key, or the true length of the field in [ext] max_len
+    ");
+}
+
+#[test]
+fn a_rule_behind_a_wider_one_is_found() {
+    let rule = |status: &str, rest: &str| {
+        format!("[[step.outcome]]\nstatus = {status}\n{rest}\nis = \"ambiguous\"\n\n[number]")
+    };
+    let condition = "where = [{ path = \"message\", exists = true }, { path = \"a\", equals = 1 }]";
+    for (status, rest) in [("201", ""), ("[200, 401]", ""), ("[401, 403]", condition), ("422", condition)] {
+        let said = changed("[number]", &rule(status, rest));
+        assert!(said.contains("this rule is never reached"), "{status} {rest}: {said}");
+    }
+    for (status, rest) in [("\"any\"", ""), ("[200, 402]", ""), ("422", ""), ("503", "")] {
+        assert_eq!(changed("[number]", &rule(status, rest)), "loads\n", "{status} {rest}");
+    }
+}
+
+#[test]
+fn a_profile_that_uses_the_whole_format_loads() {
+    let text = r#"
+[profile]
+name = "whole"
+system = "Everything"
+promise = "searchable"
+
+[vars]
+sub = { type = "string", pattern = "[a-z0-9-]+", help = "h" }
+field = { type = "int", default = 12, help = "h" }
+kind = { type = "enum", values = ["lead", "deal"], default = "lead", help = "h" }
+email = { required = false, help = "h" }
+
+[secrets.hook]
+help = "h"
+
+[auth]
+kind = "path"
+secret = "hook"
+
+[ext]
+token_prefix = "tg"
+max_len = 34
+
+[limits]
+per_second = 0.4
+burst = 2
+
+[[step]]
+name = "create"
+
+[step.request]
+method = "POST"
+url = "https://{{ vars.sub }}.crm.example/rest/1/{auth}/{{ vars.kind }}/add.json"
+query = { "filter[{{ vars.field }}][]" = "{{ ext.token }}" }
+headers = { X-Org-ID = "{{ vars.email }}" }
+body_kind = "json_array"
+
+[[step.request.body]]
+title = "{{ subject | chars(250) }}"
+comment = "{{ body | html_lines }}"
+fixed = [1, true, 2.5, "", []]
+"cf_{{ vars.field }}" = "{{ ext.token }}"
+custom = "{{ [{'id': vars.field, 'value': ext.token}] + (fields | pairs('id', 'value', true)) }}"
+fm = [{ type = "PHONE", value = "{{ contact.phone | digits }}" }, { type = "EMAIL", value = "{{ contact.email }}" }]
+
+[step.read]
+id = ["result.item.id", "result", { header = "Location", regex = "/([0-9]+)$" }, { path = "message", regex = "ID: ([0-9]+)" }]
+echo = "custom[id={{ vars.field }}].value"
+message = ["error_description", "errors"]
+wait_until = "time.operating_reset_at"
+
+[[step.outcome]]
+status = "any"
+where = [{ path = "error", exists = true }, { path = "error", in = ["QUERY_LIMIT_EXCEEDED", "OPERATION_TIME_LIMIT"] }]
+is = "throttled"
+wait = "2s"
+[[step.outcome]]
+status = 409
+where = [{ header = "X-Status-Reason", equals = "duplicate" }, { body_contains = "{{ ext.token }}" }]
+is = "exists"
+[[step.outcome]]
+status = ["200-299"]
+where = [{ path = "error", exists = false }]
+is = "created"
+
+[number]
+pattern = "[0-9]{1,12}"
+
+[link]
+url = "https://{{ vars.sub }}.crm.example/crm/details?x={{ id }}#lead/{{ number }}"
+
+[[lookup]]
+name = "direct"
+request = { url = "https://{{ vars.sub }}.crm.example/rest/1/{auth}/get/{{ ext.token }}" }
+outcome = [{ status = 200, is = "answer" }, { status = 404, where = [{ path = "error", matches = "(?i)not.found" }], is = "not_found" }]
+match = { path = ["custom[id={{ vars.field }}].value", "origin"], equals = "{{ ext.token }}", ignore_case = true }
+read = { id = "id" }
+
+[[lookup]]
+name = "search"
+request = { method = "POST", url = "https://{{ vars.sub }}.crm.example/rest/1/{auth}/search", body_kind = "form_json", body = { q = "CF.{Ref} = {{ ext.token | ticket_sql }}", filter = { a = ["{{ ext.token }}"] } } }
+results = "tickets"
+unrelated = "ignore"
+match = { path = "origin", equals = "{{ ext.token }}" }
+read = { id = "id" }
+settle_after = "10m"
+misses = 5
+spacing = "1m"
+"#;
+    assert_eq!(said(text), "loads\n");
+}

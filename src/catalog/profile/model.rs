@@ -1,0 +1,340 @@
+//! What a loaded profile consists of. Every part was checked; nothing here can be half right.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde_json::Value as Json;
+
+use super::{
+    path::JsonPath,
+    rule::{Pattern, Rule},
+    template::Template,
+};
+use crate::domain::{operation::OnAbsent, outcome::Promise};
+
+/// One CRM, described: what to send, how to read the answer, what a repeat does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    /// The file it came from, for messages.
+    pub file: String,
+    /// What it is and what it claims.
+    pub meta: Meta,
+    /// What the installation must say.
+    pub vars: BTreeMap<String, Var>,
+    /// What the installation must keep secret.
+    pub secrets: BTreeMap<String, Secret>,
+    /// How a request proves who sends it.
+    pub auth: Auth,
+    /// How our key is written for this system.
+    pub ext: Ext,
+    /// How fast it may be asked.
+    pub limits: Limits,
+    /// The steps of a create in their order; today exactly one, which makes the ticket.
+    pub steps: Vec<Step>,
+    /// What a ticket number looks like: nothing else is ever shown to a person.
+    pub number: Pattern,
+    /// Where a ticket is opened, if that can be said from its id or number.
+    pub link: Option<Url>,
+    /// Ways to find a ticket by our key, asked in this order.
+    pub lookups: Vec<Lookup>,
+    /// How one ticket is read by its number.
+    pub verify: Option<Verify>,
+    /// What a repeat of the create does.
+    pub dedupe: Dedupe,
+    /// What to do when the ticket is provably not there.
+    pub on_absent: OnAbsent,
+}
+
+/// What the profile is and what it claims.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meta {
+    /// Its name, the same as its file's.
+    pub name: String,
+    /// The product.
+    pub system: String,
+    /// Versions of the product it is written for.
+    pub versions: String,
+    /// What makes a repeat harmless.
+    pub promise: Promise,
+    /// Where that is known from.
+    pub evidence: Vec<Evidence>,
+    /// Against what it was tried; `None` is an unverified profile, whose unknowns a human settles.
+    pub verified: Option<Verified>,
+}
+
+/// One source of a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// What is claimed.
+    pub claim: String,
+    /// Page, repository path, issue, or measurement.
+    pub source: String,
+    /// `YYYY-MM-DD`.
+    pub date: String,
+}
+
+/// A trial of the profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// `YYYY-MM-DD`.
+    pub date: String,
+    /// Product and version.
+    pub against: String,
+}
+
+/// One variable of the installation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Var {
+    /// Its type.
+    pub kind: VarKind,
+    /// Whether it must be given.
+    pub required: bool,
+    /// What it is when not given.
+    pub default: Option<String>,
+    /// What its text must look like, beyond its type.
+    pub pattern: Option<Pattern>,
+    /// What to put there.
+    pub help: String,
+}
+
+/// The type of a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VarKind {
+    /// Any text.
+    Text,
+    /// A whole number.
+    Int,
+    /// An http or https URL without query, fragment and user.
+    Url,
+    /// `true` or `false`.
+    Bool,
+    /// One of these words.
+    Enum(Vec<String>),
+}
+
+/// One secret of the installation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secret {
+    /// What to put there.
+    pub help: String,
+}
+
+/// How a request proves who sends it. Secrets are put in when it is sent, never before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Auth {
+    /// Not at all.
+    None,
+    /// A header, `prefix` before the secret: bearer tokens and API keys.
+    Header { name: String, prefix: String, secret: String },
+    /// HTTP Basic; both are templates over `vars` and `secrets`.
+    Basic { user: Template, password: Template },
+    /// A query parameter.
+    Query { name: String, secret: String },
+    /// A field of the body.
+    BodyField { name: String, secret: String },
+    /// A segment of the URL's path, where the profile writes `{auth}`.
+    Path { secret: String },
+}
+
+/// How our key is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ext {
+    /// What `ext.token` begins with, so that search engines of CRMs take it as one word.
+    pub token_prefix: String,
+    /// How many characters the CRM's field holds.
+    pub max_len: usize,
+}
+
+/// How fast the CRM may be asked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Requests a second over a long time.
+    pub per_second: f64,
+    /// Requests at once after a pause.
+    pub burst: u32,
+    /// Requests open at the same time.
+    pub concurrency: u32,
+}
+
+/// One request-and-answer of a create.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Its name, unique in the profile.
+    pub name: String,
+    /// What is sent.
+    pub request: Request,
+    /// Where the answer holds what we need.
+    pub read: Read,
+    /// What the answer means: the first rule that fits.
+    pub outcome: Vec<Rule>,
+}
+
+/// A request to be rendered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// `POST`, `GET`, …
+    pub method: String,
+    /// Where it goes, without query.
+    pub url: Url,
+    /// Query parameters in the file's order; empty values are left out.
+    pub query: Vec<(Template, Template)>,
+    /// Headers in the file's order; empty values are left out.
+    pub headers: Vec<(String, Template)>,
+    /// What it carries.
+    pub body: Body,
+}
+
+/// A URL template in two parts, since they are escaped in different ways.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Url {
+    /// `https://host[:port][/prefix]`: either one variable of type `url`, or a literal with values in its host.
+    pub base: Template,
+    /// The path after it, each value one segment.
+    pub path: Template,
+    /// What follows the path as it stands, `#fragment` included; only links have one.
+    pub tail: Option<Template>,
+}
+
+/// What a request carries.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// Nothing.
+    None,
+    /// A JSON document, `application/json` unless the headers say otherwise.
+    Json(Node),
+    /// `application/x-www-form-urlencoded`; a value that is a tree goes as JSON inside its field.
+    Form(Vec<(Template, Node)>),
+}
+
+/// A JSON tree with templates at its leaves.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Node {
+    /// A leaf to be rendered; left out where it comes out empty.
+    Leaf(Template),
+    /// A leaf that is no text in the file: a number, true, false.
+    Fixed(Json),
+    /// A list; left out where all its elements were.
+    List(Vec<Self>),
+    /// A map; left out where all its values were.
+    Map(Vec<(Template, Self)>),
+}
+
+/// Where an answer holds what we need; each a list of alternatives, the first that gives something counts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Read {
+    /// The CRM's internal id.
+    pub id: Vec<Source>,
+    /// What people call the ticket; the id where absent.
+    pub number: Vec<Source>,
+    /// Where to open it.
+    pub url: Vec<Source>,
+    /// Our key, given back.
+    pub echo: Vec<Source>,
+    /// What the CRM says to people.
+    pub message: Vec<Source>,
+    /// Seconds to wait.
+    pub wait: Vec<Source>,
+    /// Unix time to wait for, in seconds.
+    pub wait_until: Vec<Source>,
+}
+
+/// One place in an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Source {
+    /// Body or header.
+    pub place: SourcePlace,
+    /// What to cut out of the text found: the first group, or the whole match.
+    pub regex: Option<Pattern>,
+}
+
+/// Where a source looks.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SourcePlace {
+    /// A path into the JSON body.
+    Path(JsonPath),
+    /// A header, by its name in lower case.
+    Header(String),
+}
+
+/// One way to find a ticket by our key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lookup {
+    /// Its name, unique in the profile.
+    pub name: String,
+    /// What is asked.
+    pub request: Request,
+    /// What the answer means; without rules 200 is an answer and all else proves nothing.
+    pub outcome: Vec<Rule>,
+    /// The list of records; `None` where the answer itself is the one record.
+    pub results: Option<JsonPath>,
+    /// Where a record holds our key. A record without it is nobody's.
+    pub matching: Match,
+    /// Whether records that are not ours are normal (a word search) or a sign that the CRM ignored our filter.
+    pub unrelated: Unrelated,
+    /// Where a record holds what we need.
+    pub read: Read,
+    /// How old the last attempt must be before a miss counts.
+    pub settle_after: Duration,
+    /// How many misses prove absence.
+    pub misses: u32,
+    /// The pause between two looks.
+    pub spacing: Duration,
+}
+
+/// What records of others in a lookup's answer mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unrelated {
+    /// The filter was not applied, so our record may be on a page we do not see.
+    Unsure,
+    /// The search is a loose one: they are passed over.
+    Ignore,
+}
+
+/// How a record is known as ours.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Match {
+    /// Where it holds our key, alternatives in order.
+    pub path: Vec<JsonPath>,
+    /// What must stand there.
+    pub equals: Template,
+    /// Whether the CRM may change the case.
+    pub ignore_case: bool,
+}
+
+/// How one ticket is read by its number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verify {
+    /// What is asked.
+    pub request: Request,
+    /// What the answer means.
+    pub outcome: Vec<Rule>,
+    /// The record inside the answer; the whole answer where absent.
+    pub record: Option<JsonPath>,
+    /// Where the record holds our key, if it does.
+    pub matching: Option<Match>,
+    /// Where the record holds what we need.
+    pub read: Read,
+}
+
+/// What a repeat of the create does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dedupe {
+    /// What the CRM does with a repeat under the same key.
+    pub repeat: Repeat,
+    /// The header or field that carries the key, for people.
+    pub carrier: String,
+    /// How long a repeat is safe after the first attempt; `None` is forever.
+    pub ttl: Option<Duration>,
+}
+
+/// What the CRM does with a repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// Answers with the record it made before.
+    ReturnsExisting,
+    /// Refuses, since the key is there already.
+    Refused,
+    /// Writes over the record it made before.
+    Updates,
+    /// Makes another record.
+    Duplicates,
+}

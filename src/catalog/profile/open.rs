@@ -1,0 +1,89 @@
+//! Finds the profile an installation names: a path, a file in its own templates, or one that ships.
+
+use std::path::{Path, PathBuf};
+
+use super::{Profile, built_in, load};
+use crate::config::{files, nearest, problem::Problems};
+
+/// Reads the profile `named` in the configuration: with a slash or `.toml` it is a path, otherwise the name of a file
+/// in `crm/` of the templates folder, or else of a shipped profile. What is only odd comes back beside it.
+///
+/// # Errors
+/// There is no such profile, or every mistake of its file.
+pub fn open(named: &str, templates: Option<&Path>) -> Result<(Profile, Problems), Problems> {
+    if named.contains(['/', '\\']) || named.ends_with(".toml") {
+        return file(Path::new(named));
+    }
+    if let Some(path) = own(named, templates).filter(|path| path.exists()) {
+        return file(&path);
+    }
+    if let Some(text) = built_in::text(named) {
+        return load(&format!("(built in) crm/{named}.toml"), text);
+    }
+    let known = known(templates);
+    let mut problems = Problems::new();
+    let what = format!("there is no CRM profile `{named}`");
+    problems.error(named, None, what, nearest::hint(named, known.iter().map(String::as_str)));
+    Err(problems)
+}
+
+/// The names of all profiles an installation can choose from, its own and the shipped ones.
+#[must_use]
+pub fn known(templates: Option<&Path>) -> Vec<String> {
+    let mut names: Vec<String> = built_in::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
+    for path in templates.map(|folder| files::toml_files(&folder.join("crm"), &mut Problems::new())).unwrap_or_default()
+    {
+        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn own(named: &str, templates: Option<&Path>) -> Option<PathBuf> {
+    templates.map(|folder| folder.join("crm").join(format!("{named}.toml")))
+}
+
+fn file(path: &Path) -> Result<(Profile, Problems), Problems> {
+    let shown = path.display().to_string();
+    let mut problems = Problems::new();
+    let Some(text) = files::read(path, &mut problems) else { return Err(problems) };
+    let (profile, mut warnings) = load(&shown, &text)?;
+    if path.file_stem().is_some_and(|stem| *stem != *profile.meta.name) {
+        let what = format!("the profile calls itself `{}`, its file is named otherwise", profile.meta.name);
+        warnings.warning(shown, None, what, "give both the same name: cards and journals show the profile's");
+    }
+    Ok((profile, warnings))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn an_own_file_goes_before_a_shipped_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let crm = folder.path().join("crm");
+        fs::create_dir(&crm).expect("a folder");
+        let text = built_in::text("generic-blind").expect("it ships");
+        fs::write(crm.join("generic-blind.toml"), text.replace("Generic ticket API", "Ours")).expect("written");
+        fs::write(crm.join("mine.toml"), text).expect("written");
+
+        let system = |named: &str| open(named, Some(folder.path())).map(|(profile, _)| profile.meta.system);
+        assert!(system("generic-blind").is_ok_and(|system| system.starts_with("Ours")));
+        assert!(system("generic-keyed").is_ok_and(|system| system.starts_with("Generic")));
+        assert_eq!(known(Some(folder.path())), ["generic-blind", "generic-keyed", "generic-searchable", "mine"]);
+
+        let (_, warnings) = open("mine", Some(folder.path())).expect("it loads");
+        assert!(warnings.to_string().contains("named otherwise"), "{warnings}");
+        let by_path = crm.join("mine.toml").display().to_string();
+        assert!(open(&by_path, None).is_ok());
+        for gone in ["generic-kyed", "nosuch", "./nosuch.toml", "../etc/passwd"] {
+            assert!(open(gone, Some(folder.path())).is_err(), "{gone}");
+        }
+        let problems = open("generic-kyed", None).expect_err("no such profile");
+        assert!(problems.to_string().contains("did you mean `generic-keyed`?"), "{problems}");
+    }
+}

@@ -1,0 +1,123 @@
+//! The shipped texts, and text files with mistakes.
+
+use super::*;
+use crate::catalog::problem::Problems;
+
+const RU: &str = include_str!("../../../templates/texts/ru.toml");
+const EN: &str = include_str!("../../../templates/texts/en.toml");
+
+fn files(ru: &str, en: &str) -> BTreeMap<String, (String, String)> {
+    let file = |lang: &str, text: &str| (lang.to_owned(), (format!("{lang}.toml"), text.to_owned()));
+    BTreeMap::from([file("ru", ru), file("en", en)])
+}
+
+fn shipped() -> Texts {
+    let mut problems = Problems::new();
+    let texts = load(&files(RU, EN), "ru", &mut problems);
+    assert_eq!(problems.to_string(), "");
+    texts.unwrap()
+}
+
+#[test]
+fn the_shipped_texts_load_and_speak_the_client_s_language() {
+    let texts = shipped();
+    assert_eq!(texts.langs(), ["en", "ru"]);
+    assert_eq!(texts.lang(Some("en-GB")), "en");
+    assert_eq!(texts.lang(Some("kk")), "ru");
+    assert_eq!(texts.lang(None), "ru");
+    assert_eq!(texts.say("en", Key::TapCreated, &[("number", "7")]), "Request No. 7 is already created.");
+    assert_eq!(texts.say("xx", Key::DialogSubmitButton, &[]), "Отправить заявку");
+}
+
+#[test]
+fn every_key_is_said_in_every_language_with_all_its_arguments() {
+    let texts = shipped();
+    for lang in texts.langs() {
+        for key in Key::ALL {
+            let names: Vec<&str> = key.args().iter().map(|arg| arg.trim_end_matches('?')).collect();
+            let args: Vec<(&str, String)> = names.iter().map(|name| (*name, format!("<{name} {{x}}>"))).collect();
+            let args: Vec<(&str, &str)> = args.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let said = texts.say(lang, *key, &args);
+            assert!(!said.trim().is_empty(), "{lang} {}", key.name());
+            for (_, value) in &args {
+                assert!(said.contains(value), "{lang} {}: {said}", key.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_contract_promises_is_said_in_its_words() {
+    let texts = shipped();
+    let say = |key| texts.say("ru", key, &[("number", "7"), ("marker", "Z-1")]).to_lowercase();
+    for (key, words) in [
+        (Key::DialogSubmitButton, "отправить заявку"),
+        (Key::DialogShareContact, "поделиться контактом"),
+        (Key::DialogSkip, "пропустить"),
+        (Key::TapAccepted, "принято"),
+        (Key::TapSending, "уже отправляем"),
+        (Key::TapCreated, "заявка № 7 уже создана"),
+        (Key::TapReview, "на проверке"),
+        (Key::TapFormChanged, "анкета изменилась"),
+        (Key::TapForeign, "это не ваша заявка"),
+        (Key::CardReview, "на проверке у сотрудника"),
+        (Key::CardWaitingCrm, "принята, ждём crm"),
+    ] {
+        assert!(say(key).contains(words), "{}: {}", key.name(), say(key));
+    }
+}
+
+#[test]
+fn the_answer_to_a_tap_fits_whatever_its_arguments() {
+    let said = shipped().say("ru", Key::TapCreated, &[("number", &"👩".repeat(300))]);
+    assert!(said.encode_utf16().count() <= LONGEST_TAP && said.ends_with('…'), "{said}");
+}
+
+#[test]
+fn every_mistake_of_a_text_file_is_reported_at_its_line() {
+    let wrong = EN
+        .replace("chosen = \"Chosen.\"\n", "")
+        .replace("gone = \"", "gnoe = \"")
+        .replace("done = \"Done.\"", "done = \"\u{200B}\"")
+        .replace("stale = \"This button", "stale = \"This {button} button")
+        .replace("Request No. {number} is already", "The request is already")
+        .replace("back = \"Back\"", "back = 5")
+        .replace("edit = \"Edit\"", &format!("edit = \"{}\"", "e".repeat(65)))
+        .replace("foreign = \"This", &format!("foreign = \"{}This", "e".repeat(200)))
+        .replace("resume = \"Let us", "resume = \"Let {us")
+        .replace("accepted = \"Accepted, sending", "accepted = \"Your ticket is created, sending")
+        .replace("The confirmation takes longer than usual.", "An error, please try again.")
+        .replace("[reason]", "[raeson]");
+    let mut problems = Problems::new();
+    assert!(load(&files(&RU.replace("\"Отправить заявку\"", "\"Отправить\""), &wrong), "de", &mut problems).is_none());
+    problems.sort();
+    insta::assert_snapshot!(problems.to_string(), @r"
+    en.toml: `reason.blind` is missing — a text with no placeholder
+    en.toml: `reason.absent` is missing — a text with no placeholder
+    en.toml: `reason.crm_silent` is missing — a text with no placeholder
+    en.toml: `reason.several` is missing — a text with {numbers}
+    en.toml: `reason.exists_unseen` is missing — a text with no placeholder
+    en.toml: `reason.key_expired` is missing — a text with no placeholder
+    en.toml: `reason.never_sent` is missing — a text with no placeholder
+    en.toml: `reason.not_resent` is missing — a text with no placeholder
+    en.toml: `reason.bad_number` is missing — a text with {number}
+    en.toml: `reason.foreign_number` is missing — a text with {number}
+    en.toml: `reason.unchecked` is missing — a text with {number}
+    en.toml:12: `dialog.back` must be a string (in quotes), this is a whole number
+    en.toml:13: `dialog.edit` is too long: 65 — at most 64 characters
+    en.toml:32: `dialog.resume`: `{us` is no placeholder — {name} is a placeholder; a brace itself is {{ or }}
+    en.toml:73: `tap.chosen` is missing — a text with no placeholder
+    en.toml:73: `tap.gone` is missing — a text with no placeholder
+    en.toml:74: `tap.accepted`: «created» claims a ticket that this state does not prove — say what is known in this state, and nothing more
+    en.toml:76: `tap.created`: {number} is missing — the person needs it here
+    en.toml:76: `tap.created`: «created» is said without the number: {number} — say what is known in this state, and nothing more
+    en.toml:82: `tap.stale`: unknown placeholder {button} — this text has no placeholders
+    en.toml:83: `tap.foreign` is too long: 225 — at most 200 UTF-16 units, arguments included
+    en.toml:87: unknown key `gnoe` in [tap] — did you mean `gone`?
+    en.toml:89: `tap.done` shows nothing — write what the person should read
+    en.toml:104: `card.unknown`: «try again» calls it a failure while the ticket may exist — say what is known in this state, and nothing more
+    en.toml:177: unknown key `raeson` — did you mean `reason`?
+    ru.toml:27: `dialog.submit_button` must be «Отправить заявку» — scripts and pages find the button by it
+    templates/texts: there is no file of texts for the default language `de` — there are: en, ru
+    ");
+}

@@ -1,0 +1,139 @@
+//! An operation's state in words: the answer to a tap, the status card, the outcome, the reason of a case. Each claims
+//! exactly what the state proves.
+
+use std::time::Duration;
+
+use super::texts::{Key, Texts};
+use crate::{
+    clock::Timestamp,
+    domain::{
+        blank,
+        notice::{Button, Words},
+        operation::{Ground, Operation, RejectedBy, ReviewReason, State},
+    },
+    ids::Marker,
+};
+
+/// Whether the CRM may hold it although it waits to be sent again.
+fn may_be_there(operation: &Operation) -> bool {
+    operation.on_wire.is_some()
+}
+
+/// The answer to a further tap.
+#[must_use]
+pub fn tap_words(texts: &Texts, lang: &str, operation: &Operation) -> String {
+    let key = match &operation.state {
+        State::Created { ticket } => return texts.say(lang, Key::TapCreated, &[("number", &ticket.number)]),
+        State::Pending { .. } if may_be_there(operation) => Key::TapUnknown,
+        State::Pending { .. } if operation.attempts > 0 => Key::TapWaitingCrm,
+        State::Pending { .. } | State::Sending { ground: Ground::First, .. } => Key::TapSending,
+        State::Sending { .. } | State::Unknown { .. } => Key::TapUnknown,
+        State::Review { .. } => Key::TapReview,
+        State::Rejected { .. } => Key::TapRejected,
+        State::Cancelled => Key::TapCancelled,
+    };
+    texts.say(lang, key, &[])
+}
+
+/// The state in a few words, for lists.
+#[must_use]
+pub fn state_words(texts: &Texts, lang: &str, operation: &Operation) -> String {
+    let key = match &operation.state {
+        State::Created { ticket } => return texts.say(lang, Key::StateCreated, &[("number", &ticket.number)]),
+        State::Pending { .. } if may_be_there(operation) => Key::StateUnknown,
+        State::Pending { .. } => Key::StatePending,
+        State::Sending { .. } => Key::StateSending,
+        State::Unknown { .. } => Key::StateUnknown,
+        State::Review { .. } => Key::StateReview,
+        State::Rejected { .. } => Key::StateRejected,
+        State::Cancelled => Key::StateCancelled,
+    };
+    texts.say(lang, key, &[])
+}
+
+/// The status card. `edit` is the data of the button that changes the answers, once they may be changed again.
+#[must_use]
+pub fn status_card(texts: &Texts, lang: &str, operation: &Operation, marker: &Marker, edit: Option<String>) -> Words {
+    let marker = ("marker", marker.as_str());
+    let key = match &operation.state {
+        State::Created { ticket } => {
+            let mut text = texts.say(lang, Key::CardCreated, &[("number", &ticket.number), marker]);
+            if let Some(url) = &ticket.url {
+                text.push('\n');
+                text.push_str(&texts.say(lang, Key::CardCreatedLink, &[("url", url)]));
+            }
+            let copy =
+                Button::copy(texts.say(lang, Key::CardCopyNumber, &[("number", &ticket.number)]), &*ticket.number);
+            return Words::with_buttons(text, vec![vec![copy]]);
+        }
+        State::Rejected { reason, by } => {
+            let key = if *by == RejectedBy::Crm { Key::CardRejected } else { Key::CardRejectedStaff };
+            let text = texts.say(lang, key, &[("reason", reason), marker]);
+            let rows = edit.map(|data| vec![vec![Button::data(texts.say(lang, Key::DialogEdit, &[]), data)]]);
+            return Words::with_buttons(text, rows.unwrap_or_default());
+        }
+        State::Pending { .. } if may_be_there(operation) => Key::CardUnknown,
+        State::Pending { .. } if operation.attempts > 0 => Key::CardWaitingCrm,
+        State::Pending { .. } => Key::CardAccepted,
+        State::Sending { ground: Ground::First, .. } => Key::CardSending,
+        State::Sending { .. } | State::Unknown { .. } => Key::CardUnknown,
+        State::Review { .. } => Key::CardReview,
+        State::Cancelled => Key::CardCancelled,
+    };
+    Words::plain(texts.say(lang, key, &[marker]))
+}
+
+/// The outcome as a message of its own; `None` while there is none.
+#[must_use]
+pub fn outcome_words(texts: &Texts, lang: &str, operation: &Operation, marker: &Marker) -> Option<Words> {
+    Some(Words::plain(match &operation.state {
+        State::Created { ticket } => {
+            texts.say(lang, Key::NoticeCreated, &[("number", &ticket.number), ("marker", marker.as_str())])
+        }
+        State::Rejected { reason, .. } => texts.say(lang, Key::NoticeRejected, &[("reason", reason)]),
+        _ => return None,
+    }))
+}
+
+/// Why a human must choose, in one plain sentence.
+#[must_use]
+pub fn reason_words(texts: &Texts, lang: &str, reason: &ReviewReason) -> String {
+    let say = |key, args: &[(&str, &str)]| texts.say(lang, key, args);
+    match reason {
+        ReviewReason::Blind => say(Key::ReasonBlind, &[]),
+        ReviewReason::Absent => say(Key::ReasonAbsent, &[]),
+        ReviewReason::CrmSilent => say(Key::ReasonCrmSilent, &[]),
+        ReviewReason::Several { tickets } => {
+            let numbers: Vec<_> = tickets.iter().map(|ticket| ticket.number.as_str()).collect();
+            say(Key::ReasonSeveral, &[("numbers", &numbers.join(", "))])
+        }
+        ReviewReason::ExistsUnseen => say(Key::ReasonExistsUnseen, &[]),
+        ReviewReason::KeyExpired => say(Key::ReasonKeyExpired, &[]),
+        ReviewReason::NeverSent => say(Key::ReasonNeverSent, &[]),
+        ReviewReason::NotResent => say(Key::ReasonNotResent, &[]),
+        ReviewReason::BadNumber { number, exists: false } => say(Key::ReasonBadNumber, &[("number", number)]),
+        ReviewReason::BadNumber { number, exists: true } => say(Key::ReasonForeignNumber, &[("number", number)]),
+        ReviewReason::Unchecked { number } => say(Key::ReasonUnchecked, &[("number", number)]),
+    }
+}
+
+/// How long ago, in the largest unit that fits.
+#[must_use]
+pub fn age(texts: &Texts, lang: &str, now: Timestamp, since: Timestamp) -> String {
+    let seconds = now.since(since).max(Duration::ZERO).as_secs();
+    let (key, number) = match seconds {
+        0..60 => (Key::AgeSeconds, seconds),
+        60..3_600 => (Key::AgeMinutes, seconds / 60),
+        3_600..86_400 => (Key::AgeHours, seconds / 3_600),
+        _ => (Key::AgeDays, seconds / 86_400),
+    };
+    texts.say(lang, key, &[("n", &number.to_string())])
+}
+
+/// Somebody's words as staff see them: what reorders or hides text is taken out, long ones are cut.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let kept = |c: char| matches!(c, ' ' | '\n' | '\u{A0}' | '\u{200D}' | '\u{FE0F}') || !blank::is_invisible(c);
+    let clean: String = text.chars().filter(|c| kept(*c)).collect();
+    if clean.chars().count() <= 300 { clean } else { clean.chars().take(299).chain(['…']).collect() }
+}

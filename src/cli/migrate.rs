@@ -1,0 +1,47 @@
+//! `zayavka migrate`: the schema.
+
+use std::path::Path;
+
+use clap::Subcommand;
+use secrecy::ExposeSecret as _;
+
+use super::{Exit, load};
+use crate::store::{Store, StoreError};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum MigrateCommand {
+    /// Bring the schema up to date.
+    Up,
+    /// Say which steps are not applied yet.
+    Status,
+}
+
+pub(super) async fn run(path: &Path, command: &MigrateCommand, json: bool) -> Exit {
+    let config = match load(path) {
+        Ok(config) => config,
+        Err(exit) => return exit,
+    };
+    match act(config.database.url.expose_secret(), command, json).await {
+        Ok(exit) => exit,
+        Err(error) => {
+            eprintln!("{}: [database] url: {error}", config.source);
+            Exit::Usage
+        }
+    }
+}
+
+async fn act(url: &str, command: &MigrateCommand, json: bool) -> Result<Exit, StoreError> {
+    let store = Store::connect(url).await?;
+    if matches!(command, MigrateCommand::Up) {
+        store.migrate().await?;
+    }
+    let pending = store.pending_migrations().await?;
+    if json {
+        println!("{}", serde_json::json!({"pending": pending}));
+    } else if pending.is_empty() {
+        println!("The schema is up to date.");
+    } else {
+        println!("Not applied yet: {}. Apply with `zayavka migrate up`.", pending.join(", "));
+    }
+    Ok(if pending.is_empty() { Exit::Done } else { Exit::NotWell })
+}

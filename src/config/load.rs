@@ -1,0 +1,291 @@
+//! Reads a [`Config`] from a file with the environment over it; every mistake of both is reported at once.
+
+mod secret;
+mod telegram;
+
+use std::{
+    collections::BTreeMap,
+    net::{Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use secrecy::{ExposeSecret as _, SecretString};
+use secret::secret;
+
+use super::{
+    files,
+    overlay::Overlay,
+    problem::Problems,
+    reader::{Document, Section},
+    settings::{Config, Crm, Database, Limits, Log, Notices, Reconcile, Retention, Staff, Templates, Web, Worker},
+};
+use crate::{
+    domain::{delivery::OnUnknown, operation::OnAbsent},
+    ids::{ChatId, UserId},
+    telemetry::Format,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Ids of Telegram's own that look like persons: anonymous admins, channels, forwards of linked channels.
+const NOBODY: [i64; 3] = [1_087_968_824, 136_817_688, 777_000];
+/// Largest id of a person or chat Telegram promises (52 significant bits).
+const LARGEST_ID: i64 = (1 << 52) - 1;
+
+impl Config {
+    /// Reads the file at `path` (none: defaults alone) with the variables in `env` over it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file and the variables, in reading order; warnings among it.
+    pub fn load(path: Option<&Path>, env: &BTreeMap<String, String>) -> Result<Self, Problems> {
+        let mut problems = Problems::new();
+        let (name, text) = match path {
+            None => ("configuration".to_owned(), String::new()),
+            Some(path) => match files::read(path, &mut problems) {
+                Some(text) => (path.display().to_string(), text),
+                None => return Err(problems),
+            },
+        };
+        Self::parse(&name, &text, env)
+    }
+
+    /// The same from a text; `name` is what problems call it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text and the variables.
+    pub fn parse(name: &str, text: &str, env: &BTreeMap<String, String>) -> Result<Self, Problems> {
+        let document = Document::with_overlay(name, text, Overlay::new(env));
+        let config = read(&document);
+        let problems = document.into_problems();
+        match config {
+            Some(config) if !problems.has_errors() => {
+                Ok(Self { source: name.to_owned(), warnings: problems, ..config })
+            }
+            _ => Err(problems),
+        }
+    }
+}
+
+fn read(document: &Document<'_>) -> Option<Config> {
+    let root = document.root();
+    // All sections first: a missing token must not hide a mistake in the last one.
+    let telegram = telegram::read(&root);
+    let (staff, database, crm) = (staff(&root), database(&root), crm(&root));
+    let (web, templates, worker) = (web(&root), templates(&root), worker(&root));
+    let (notices, limits, retention, log) = (notices(&root), limits(&root), retention(&root), log(&root));
+    root.finish();
+    let warnings = Problems::new();
+    Some(Config {
+        source: String::new(),
+        telegram: telegram?,
+        staff,
+        database,
+        crm,
+        web,
+        templates,
+        worker,
+        notices,
+        limits,
+        retention,
+        log,
+        warnings,
+    })
+}
+
+fn staff(root: &Section<'_>) -> Staff {
+    let section = root.table_or_empty("staff");
+    let people = |key: &str| -> Vec<UserId> {
+        let ids = section.ints(key, 1..=LARGEST_ID).unwrap_or_default();
+        for id in ids.iter().filter(|id| NOBODY.contains(id)) {
+            let hint = "it stands for anonymous admins and channels: whoever writes as it is nobody";
+            section.error(key, format!("`staff.{key}` has {id}, which is no person"), hint);
+        }
+        ids.into_iter().map(UserId).collect()
+    };
+    let staff = Staff {
+        chat: section.int("chat", -LARGEST_ID..=LARGEST_ID).map(ChatId),
+        thread: section.int("thread", 1..=i64::from(i32::MAX)),
+        owners: people("owners"),
+        reviewers: people("reviewers"),
+        viewers: people("viewers"),
+        second_person: section.bool("second_person").unwrap_or(false),
+    };
+    if staff.chat == Some(ChatId(0)) {
+        section.error("chat", "`staff.chat` is 0", "the numeric id of the chat; groups begin with -100");
+    }
+    let deciders = staff.owners.len() + staff.reviewers.len();
+    if deciders == 0 {
+        let hint = "put numeric ids into owners or reviewers; until then cases wait";
+        section.warning("owners", "nobody may decide cases", hint);
+    } else if staff.second_person && deciders == 1 {
+        let hint = "list a second owner or reviewer, or second_person = false";
+        section.error("second_person", "`staff.second_person` needs two who may decide, there is one", hint);
+    }
+    if staff.chat.is_none() && deciders > 0 {
+        section.warning("chat", "`staff.chat` is not set: review cards go nowhere", "the id of the staff's chat");
+    }
+    section.finish();
+    staff
+}
+
+fn database(root: &Section<'_>) -> Database {
+    let section = root.table_or_empty("database");
+    let url = secret(&section, "url").unwrap_or_else(|| SecretString::from("sqlite://zayavka.db"));
+    let known = ["sqlite:", "postgres://", "postgresql://"];
+    if !known.iter().any(|scheme| url.expose_secret().starts_with(scheme)) {
+        let hint = "sqlite://zayavka.db or postgres://user:password@host/db";
+        section.error("url", "`database.url` is of no kind we know", hint);
+    }
+    section.finish();
+    Database { url }
+}
+
+fn crm(root: &Section<'_>) -> Crm {
+    let section = root.table_or_empty("crm");
+    let profile = section.string("profile").unwrap_or_else(|| "generic-keyed".to_owned());
+    if profile.trim().is_empty() {
+        section.error("profile", "`crm.profile` is empty", "a profile's name or path");
+    }
+    let request_timeout =
+        section.duration("request_timeout", Duration::from_millis(100)..=300 * SECOND).unwrap_or(10 * SECOND);
+    let connect_timeout = section.duration("connect_timeout", Duration::from_millis(50)..=3 * SECOND);
+    let lease = section.duration("lease", Duration::from_millis(200)..=HOUR).unwrap_or(30 * SECOND);
+    if lease <= request_timeout {
+        section.error(
+            if section.has("lease") { "lease" } else { "request_timeout" },
+            "`crm.lease` must be longer than `crm.request_timeout`",
+            "a sender must be able to finish within its lease",
+        );
+    }
+    if connect_timeout.is_some_and(|connect| connect > request_timeout) {
+        let hint = "connecting is part of the request";
+        section.error("connect_timeout", "`crm.connect_timeout` is longer than `crm.request_timeout`", hint);
+    }
+    let vars_table = section.table_or_empty("vars");
+    let vars = vars_table.items().into_iter().filter_map(|(key, item)| Some((key, item.plain()?))).collect();
+    vars_table.finish();
+    let secrets_table = section.table_or_empty("secrets");
+    let secrets = secret::all(&secrets_table);
+    secrets_table.finish();
+    let reconcile = reconcile(&section);
+    section.finish();
+    let connect_timeout = connect_timeout.unwrap_or((3 * SECOND).min(request_timeout));
+    Crm { profile, request_timeout, connect_timeout, lease, vars, secrets, reconcile }
+}
+
+fn reconcile(crm: &Section<'_>) -> Reconcile {
+    let section = crm.table_or_empty("reconcile");
+    let reconcile = Reconcile {
+        settle: section.duration("settle", Duration::ZERO..=7 * DAY),
+        looks: section.int("looks", 1..=100).and_then(|looks| u32::try_from(looks).ok()),
+        spacing: section.duration("spacing", Duration::from_millis(10)..=DAY),
+        on_absent: section.one_of("on_absent", &[("review", OnAbsent::Review), ("resend", OnAbsent::Resend)]),
+        patience: section.duration("patience", Duration::from_secs(1)..=30 * DAY).unwrap_or(DAY),
+        look_patience: section.duration("look_patience", Duration::from_secs(1)..=7 * DAY).unwrap_or(HOUR / 2),
+        watch: section.duration("watch", Duration::from_secs(1)..=30 * DAY).unwrap_or(DAY),
+    };
+    section.finish();
+    reconcile
+}
+
+fn web(root: &Section<'_>) -> Web {
+    let section = root.table_or_empty("web");
+    let mut listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
+    if let Some(text) = section.string("listen") {
+        match text.parse() {
+            Ok(address) => listen = address,
+            Err(_) => section.error("listen", format!("`web.listen` is no address: `{text}`"), "127.0.0.1:8080"),
+        }
+    }
+    section.finish();
+    Web { listen }
+}
+
+fn templates(root: &Section<'_>) -> Templates {
+    let section = root.table_or_empty("templates");
+    let dir = PathBuf::from(section.string("dir").unwrap_or_else(|| "templates".to_owned()));
+    let language = section.string("language").unwrap_or_else(|| "ru".to_owned());
+    if !((2..=3).contains(&language.len()) && language.chars().all(|c| c.is_ascii_lowercase())) {
+        let hint = "two or three letters, as its file in templates/texts is called: \"ru\"";
+        section.error("language", format!("`templates.language` is no language: `{language}`"), hint);
+    }
+    section.finish();
+    Templates { dir, language }
+}
+
+fn worker(root: &Section<'_>) -> Worker {
+    let section = root.table_or_empty("worker");
+    let concurrency = section.int("concurrency", 1..=256).and_then(|n| u16::try_from(n).ok());
+    let tick = section.duration("tick", Duration::from_millis(10)..=60 * SECOND);
+    section.finish();
+    Worker { concurrency: concurrency.unwrap_or(8), tick: tick.unwrap_or(SECOND) }
+}
+
+fn notices(root: &Section<'_>) -> Notices {
+    let section = root.table_or_empty("notices");
+    let words = [("repeat", OnUnknown::Repeat), ("review", OnUnknown::Review), ("drop", OnUnknown::Drop)];
+    let policy = |key: &str| section.one_of(key, &words).unwrap_or(OnUnknown::Repeat);
+    let notices = Notices {
+        created: policy("created"),
+        rejected: policy("rejected"),
+        staff_card: policy("staff_card"),
+        tell_after: section.duration("tell_after", Duration::ZERO..=DAY).unwrap_or(Duration::from_secs(20)),
+    };
+    section.finish();
+    notices
+}
+
+fn limits(root: &Section<'_>) -> Limits {
+    let section = root.table_or_empty("limits");
+    let number = |key: &str, most: i64, default: u32| {
+        section.int(key, 1..=most).and_then(|n| u32::try_from(n).ok()).unwrap_or(default)
+    };
+    let limits = Limits {
+        open_drafts_per_client: number("open_drafts_per_client", 100, 3),
+        submissions_per_client_per_hour: number("submissions_per_client_per_hour", 100_000, 10),
+    };
+    section.finish();
+    limits
+}
+
+fn retention(root: &Section<'_>) -> Retention {
+    let section = root.table_or_empty("retention");
+    let kept =
+        |key: &str, least: Duration, default: u32| section.duration(key, least..=36_500 * DAY).unwrap_or(default * DAY);
+    let retention = Retention {
+        // Telegram brings an update again for up to 24 hours; forgotten earlier, it would count as new.
+        updates: kept("updates", 2 * DAY, 3),
+        drafts: kept("drafts", HOUR, 30),
+        answers: kept("answers", HOUR, 90),
+        operations: kept("operations", DAY, 1095),
+        journal: kept("journal", HOUR, 365),
+    };
+    for (key, shorter) in [("answers", retention.answers), ("updates", retention.updates)] {
+        if retention.operations < shorter {
+            section.error(
+                if section.has("operations") { "operations" } else { key },
+                format!("`retention.operations` is shorter than `retention.{key}`"),
+                "a repeated tap must still find its number: keep operations longest",
+            );
+        }
+    }
+    section.finish();
+    retention
+}
+
+fn log(root: &Section<'_>) -> Log {
+    let section = root.table_or_empty("log");
+    let filter = section.string("filter").unwrap_or_else(|| "info".to_owned());
+    if tracing_subscriber::EnvFilter::try_new(&filter).is_err() {
+        section.error("filter", format!("`log.filter` cannot be read: `{filter}`"), "info, or zayavka=debug,info");
+    }
+    let format = section.one_of("format", &[("text", Format::Text), ("json", Format::Json)]);
+    section.finish();
+    Log { filter, format: format.unwrap_or_default() }
+}
+
+#[cfg(test)]
+mod tests;

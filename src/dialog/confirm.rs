@@ -1,0 +1,146 @@
+//! The tap on «Отправить заявку»: one confirmed version becomes one operation; every further tap only reads.
+
+use super::Visit;
+use crate::{
+    catalog::{mapping::ClientView, texts::Key, wording::tap_words},
+    clock::Timestamp,
+    domain::{
+        answer::Answer,
+        draft::{Draft, DraftState},
+        form::{FieldKind, Form},
+        input::Handled,
+        operation::Operation,
+        ticket::TicketOrder,
+    },
+    ids::{ConfirmVersion, DraftId, ExternalKey, Marker, OperationId},
+    store::{
+        StoreError, drafts,
+        operations::{self, Stored},
+        slots,
+    },
+};
+
+/// An hour, for the limit of submissions.
+const HOUR: std::time::Duration = std::time::Duration::from_secs(3600);
+
+impl Visit<'_> {
+    /// Confirms a version, or tells what became of it. What the button cannot promise is checked again: the owner, the
+    /// revision the person saw, the form's version, the place, the limits.
+    pub(super) async fn submit(
+        &self,
+        id: DraftId,
+        revision: i64,
+        version: ConfirmVersion,
+    ) -> Result<Handled, StoreError> {
+        let toast = |key| Ok(Handled::toast(self.text(key, &[])));
+        let Some(mut draft) = drafts::load(self.tx.as_ref(), id).await? else { return toast(Key::TapGone) };
+        if draft.user != self.user() {
+            return toast(Key::TapForeign);
+        }
+        if let Some(stored) = operations::by_draft_version(self.tx.as_ref(), id, version).await? {
+            return Ok(Handled::toast(tap_words(self.texts(), &self.lang, &stored.operation)));
+        }
+        if !draft.is_open() {
+            return toast(if draft.state == DraftState::Submitted { Key::TapStale } else { Key::TapExpired });
+        }
+        let Some(form) = self.form(&draft) else { return toast(Key::TapGone) };
+        let was = draft.revision;
+        if draft.adopt(&form) {
+            self.changed_form(&draft, &form, was).await?;
+            return toast(Key::TapFormChanged);
+        }
+        if draft.state != DraftState::Summary || draft.version != version || was != revision {
+            return toast(Key::TapFormChanged);
+        }
+        let since = self.now.minus(HOUR);
+        let recent = operations::submitted_since(self.tx.as_ref(), self.dialog.bot, self.user(), since).await?;
+        if recent >= self.dialog.limits.submissions_per_hour {
+            return toast(Key::DialogHourlyLimit);
+        }
+        let slot = match self.take_place(&mut draft, &form).await? {
+            Place::None => None,
+            Place::Taken(slot) => Some((form.id.clone(), slot)),
+            Place::Gone => {
+                drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;
+                let lead = self.text(Key::TapSlotTaken, &[]);
+                self.show(&draft, &form, Some(&lead), 0).await?;
+                return toast(Key::TapSlotTaken);
+            }
+        };
+        let stored = self.operation(&draft, &form, slot)?;
+        let operation = stored.operation.id;
+        if !operations::insert_once(self.tx.as_ref(), &stored, self.now).await? {
+            // Another replica confirmed it between our look and our write; its transaction stands, ours must not.
+            return Err(StoreError::Stale("operations"));
+        }
+        draft.submit();
+        drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;
+        self.show_card(operation).await?;
+        Ok(Handled { toast: Some(self.text(Key::TapAccepted, &[])), send_now: vec![operation] })
+    }
+
+    /// Takes the place the person chose, in this very transaction. A place that is gone leaves the question open again.
+    async fn take_place(&self, draft: &mut Draft, form: &Form) -> Result<Place, StoreError> {
+        let asked = form.asked(&draft.answers);
+        let chosen = asked.into_iter().find_map(|field| match (&field.kind, draft.answers.get(&field.id)) {
+            (FieldKind::Slot { slots }, Some(Answer::Slot { id, .. })) => {
+                let places = slots.iter().find(|slot| slot.id == *id).map_or(0, |slot| slot.places);
+                Some((field.id.clone(), id.clone(), places))
+            }
+            _ => None,
+        });
+        let Some((field, slot, places)) = chosen else { return Ok(Place::None) };
+        if slots::take(self.tx.as_ref(), &form.id, &slot, places).await? {
+            return Ok(Place::Taken(slot));
+        }
+        draft.edit(form, &field);
+        draft.answers.remove(&field);
+        Ok(Place::Gone)
+    }
+
+    fn operation(&self, draft: &Draft, form: &Form, slot: Option<(String, String)>) -> Result<Stored, StoreError> {
+        let (bot, now) = (self.dialog.bot, self.now);
+        let key = ExternalKey::derive(bot, draft.id, draft.version);
+        let marker = Marker::of(key);
+        let order = self.order(draft, form, key, &marker)?;
+        let id = OperationId::new(now, self.dialog.dice.as_ref());
+        // The answer to the tap goes out before any CRM call: a worker is told when it has, and comes by itself only later.
+        let due_at: Timestamp = now.plus(self.dialog.ack_grace);
+        Ok(Stored {
+            operation: Operation::confirmed(id, draft.id, draft.version, key, now, due_at),
+            rev: 0,
+            bot,
+            user: self.user(),
+            chat: self.chat,
+            lang: self.lang.clone(),
+            form: form.id.clone(),
+            form_title: form.title.clone(),
+            marker,
+            client_name: order.contact.name.clone().or_else(|| Some(self.person.name.clone())),
+            client_phone: order.contact.phone.clone(),
+            order: Some(order),
+            prepared: None,
+            slot,
+        })
+    }
+
+    fn order(&self, draft: &Draft, form: &Form, key: ExternalKey, marker: &Marker) -> Result<TicketOrder, StoreError> {
+        let client = ClientView {
+            user_id: self.user(),
+            name: self.person.name.clone(),
+            username: self.person.username.clone(),
+            lang: self.lang.clone(),
+        };
+        let summary = self.screens(draft, form).lines();
+        let renderer = &self.dialog.catalog.renderer;
+        renderer
+            .render(form, &draft.answers, &client, (marker, key), &summary)
+            .map_err(|error| StoreError::Refused(error.to_string()))
+    }
+}
+
+enum Place {
+    None,
+    Taken(String),
+    Gone,
+}

@@ -1,0 +1,207 @@
+//! What is told to whom. Cards and outcomes carry no words: they are worded when they are delivered, from the state of
+//! that moment, so that no message is ever behind the truth.
+
+use serde::{Deserialize, Serialize};
+
+use super::ticket::Ticket;
+use crate::ids::OperationId;
+
+/// One thing to say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "notice", rename_all = "snake_case")]
+pub enum Notice {
+    /// Words chosen already: a question, a hint, an answer to a command.
+    Words(Words),
+    /// The person's status card of an operation: one message, edited in place.
+    Card {
+        /// Which.
+        operation: OperationId,
+    },
+    /// The outcome, as a message of its own, for a person who has stopped looking at the card.
+    Outcome {
+        /// Which.
+        operation: OperationId,
+    },
+    /// The staff's card of a case: one message, edited in place.
+    Case {
+        /// Which operation.
+        operation: OperationId,
+        /// Which of its cases.
+        case: i64,
+    },
+    /// To staff: the CRM holds another ticket for an operation that has ended.
+    Twin {
+        /// Which.
+        operation: OperationId,
+        /// All tickets known.
+        tickets: Vec<Ticket>,
+    },
+    /// To staff: something about the service itself.
+    Alert {
+        /// What.
+        about: Alert,
+    },
+}
+
+/// What staff are told about the service itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "alert", rename_all = "snake_case")]
+pub enum Alert {
+    /// The CRM does not accept our credentials: sending has paused.
+    CrmAuth {
+        /// What it said, cleaned.
+        detail: String,
+    },
+    /// An update could not be handled and was put on the shelf.
+    Shelved {
+        /// The inbox row.
+        row: i64,
+        /// Why, cleaned.
+        error: String,
+    },
+    /// A message of ours could not be delivered.
+    Undelivered {
+        /// The outbox row.
+        row: i64,
+        /// What kind of message.
+        kind: String,
+        /// Why, cleaned.
+        why: String,
+    },
+}
+
+/// Words and buttons, ready to send.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Words {
+    /// Plain text: no markup, every character arrives as it is.
+    pub text: String,
+    /// What can be pressed.
+    #[serde(default)]
+    pub keyboard: Keyboard,
+}
+
+/// What can be pressed under, or instead of, the message field.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "keyboard", content = "rows", rename_all = "snake_case")]
+pub enum Keyboard {
+    /// Nothing; what is there stays.
+    #[default]
+    None,
+    /// Buttons under the message.
+    Inline(Vec<Vec<Button>>),
+    /// Buttons in place of the keyboard; a private chat only.
+    Reply(Vec<Vec<ReplyButton>>),
+    /// Takes such buttons away.
+    Remove,
+}
+
+/// A button under a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Button {
+    /// What it says.
+    pub label: String,
+    /// What it does.
+    #[serde(flatten)]
+    pub press: Press,
+}
+
+/// What a press does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Press {
+    /// Comes back to us: 1 to 64 bytes.
+    Data(String),
+    /// Opens a page.
+    Url(String),
+    /// Copies a text of 1 to 256 characters.
+    Copy(String),
+}
+
+/// A button in place of the keyboard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyButton {
+    /// Sends its label as a message.
+    Say(String),
+    /// Sends the person's own contact, after they agree.
+    ShareContact(String),
+}
+
+impl Words {
+    /// Text without buttons.
+    #[must_use]
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), keyboard: Keyboard::None }
+    }
+
+    /// Text with buttons under it; without any, plain text.
+    #[must_use]
+    pub fn with_buttons(text: impl Into<String>, rows: Vec<Vec<Button>>) -> Self {
+        let keyboard = if rows.is_empty() { Keyboard::None } else { Keyboard::Inline(rows) };
+        Self { text: text.into(), keyboard }
+    }
+}
+
+impl Button {
+    /// A button whose press comes back to us.
+    #[must_use]
+    pub fn data(label: impl Into<String>, data: impl Into<String>) -> Self {
+        Self { label: label.into(), press: Press::Data(data.into()) }
+    }
+
+    /// A button that opens a page.
+    #[must_use]
+    pub fn url(label: impl Into<String>, url: impl Into<String>) -> Self {
+        Self { label: label.into(), press: Press::Url(url.into()) }
+    }
+
+    /// A button that copies a text.
+    #[must_use]
+    pub fn copy(label: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { label: label.into(), press: Press::Copy(text.into()) }
+    }
+}
+
+/// What a message is for; each kind of new message has its own policy for an unknown fate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoticeKind {
+    /// A question, a summary, an answer to the person.
+    Dialog,
+    /// The person's status card.
+    Card,
+    /// "Created", as a message of its own.
+    Created,
+    /// "Rejected", as a message of its own.
+    Rejected,
+    /// A case's card, or an alert.
+    StaffCard,
+    /// An answer to a staff command.
+    StaffReply,
+}
+
+impl NoticeKind {
+    /// The word in database and metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dialog => "dialog",
+            Self::Card => "card",
+            Self::Created => "created",
+            Self::Rejected => "rejected",
+            Self::StaffCard => "staff_card",
+            Self::StaffReply => "staff_reply",
+        }
+    }
+
+    /// Who goes first when the pace is short: smaller is sooner.
+    #[must_use]
+    pub fn priority(self) -> i32 {
+        match self {
+            Self::Card | Self::Created | Self::Rejected => 0,
+            Self::Dialog => 1,
+            Self::StaffReply => 2,
+            Self::StaffCard => 3,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Who handles what: a handler tree over a decoded input, run inside the transaction of its row.
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use teloxide::dptree::{self, Handler};
+
+use crate::{
+    dialog::Dialog,
+    domain::input::{Act, Handled, Input},
+    ids::BotId,
+    staff::Staff,
+    store::{StoreError, Tx, cards},
+};
+
+type Tree = Handler<'static, Result<Handled, StoreError>>;
+
+/// The tree with what its handlers need.
+pub struct Routes {
+    tree: Tree,
+    dialog: Arc<Dialog>,
+    staff: Arc<Staff>,
+    bot: BotId,
+}
+
+impl std::fmt::Debug for Routes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Routes").field("bot", &self.bot).finish_non_exhaustive()
+    }
+}
+
+/// The tree: moved groups, then staff, then everybody.
+#[must_use]
+pub fn routes(dialog: Dialog, staff: Staff) -> Routes {
+    let tree: Tree =
+        dptree::entry()
+            .branch(dptree::filter(|input: Arc<Input>| matches!(input.act, Act::ChatMoved { .. })).endpoint(chat_moved))
+            .branch(dptree::filter(|input: Arc<Input>, staff: Arc<Staff>| staff.is_theirs(&input)).endpoint(
+                |tx: Tx, input: Arc<Input>, staff: Arc<Staff>| async move { staff.handle(&tx, &input).await },
+            ))
+            .branch(dptree::filter(|input: Arc<Input>| !matches!(input.act, Act::Ignored { .. })).endpoint(
+                |tx: Tx, input: Arc<Input>, dialog: Arc<Dialog>| async move { dialog.handle(&tx, &input).await },
+            ));
+    let bot = dialog.bot;
+    Routes { tree, dialog: Arc::new(dialog), staff: Arc::new(staff), bot }
+}
+
+impl Routes {
+    /// Runs the tree for one input. An input that no branch takes is done: it asks for nothing.
+    ///
+    /// # Errors
+    /// The handler's [`StoreError`].
+    pub async fn run(&self, tx: Tx, input: Arc<Input>) -> Result<Handled, StoreError> {
+        let deps = dptree::deps![tx, input, Arc::clone(&self.dialog), Arc::clone(&self.staff), self.bot];
+        match self.tree.dispatch(deps).await {
+            ControlFlow::Break(handled) => handled,
+            ControlFlow::Continue(_) => Ok(Handled::quietly()),
+        }
+    }
+}
+
+async fn chat_moved(tx: Tx, input: Arc<Input>, bot: BotId, staff: Arc<Staff>) -> Result<Handled, StoreError> {
+    if let (Some(chat), Act::ChatMoved { to }) = (input.chat, &input.act) {
+        cards::move_chat(tx.as_ref(), bot, chat.id, *to).await?;
+        if staff.roster.chat == Some(chat.id) {
+            tracing::warn!(
+                from = chat.id.0,
+                to = to.0,
+                "the staff chat became a supergroup and is followed; put the new number into staff.chat"
+            );
+        }
+    }
+    Ok(Handled::quietly())
+}

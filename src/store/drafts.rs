@@ -1,0 +1,149 @@
+//! Drafts: loaded whole, saved by compare-and-set on the revision.
+
+use sea_orm::{
+    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, PaginatorTrait as _, QueryFilter as _,
+    QueryOrder as _, sea_query::Expr,
+};
+
+use super::{StoreError, entity::drafts, to_json};
+use crate::{
+    clock::Timestamp,
+    domain::draft::{Draft, DraftState},
+    ids::{BotId, ChatId, ConfirmVersion, DraftId, UserId},
+};
+
+/// Stores a new draft.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn insert<C: ConnectionTrait>(db: &C, draft: &Draft, now: Timestamp) -> Result<(), StoreError> {
+    let row = drafts::ActiveModel {
+        id: Set(draft.id.0),
+        bot_id: Set(draft.bot.0),
+        user_id: Set(draft.user.0),
+        chat_id: Set(draft.chat.0),
+        form_id: Set(draft.form.clone()),
+        form_version: Set(draft.form_version.clone()),
+        state: Set(draft.state.name().to_owned()),
+        cursor: Set(draft.cursor.clone()),
+        revision: Set(draft.revision),
+        version: Set(version_to_row(draft.version)),
+        answers: Set(to_json(&draft.answers)?),
+        created_at: Set(now.0),
+        updated_at: Set(now.0),
+    };
+    drafts::Entity::insert(row).exec_without_returning(db).await?;
+    Ok(())
+}
+
+/// Saves a draft that was loaded at revision `was`.
+///
+/// # Errors
+/// [`StoreError::Stale`] when it has changed since.
+pub async fn save<C: ConnectionTrait>(db: &C, draft: &Draft, was: i64, now: Timestamp) -> Result<(), StoreError> {
+    let saved = drafts::Entity::update_many()
+        .col_expr(drafts::Column::FormVersion, Expr::value(draft.form_version.clone()))
+        .col_expr(drafts::Column::State, Expr::value(draft.state.name()))
+        .col_expr(drafts::Column::Cursor, Expr::value(draft.cursor.clone()))
+        .col_expr(drafts::Column::Revision, Expr::value(draft.revision))
+        .col_expr(drafts::Column::Version, Expr::value(version_to_row(draft.version)))
+        .col_expr(drafts::Column::Answers, Expr::value(to_json(&draft.answers)?))
+        .col_expr(drafts::Column::UpdatedAt, Expr::value(now.0))
+        .filter(drafts::Column::Id.eq(draft.id.0))
+        .filter(drafts::Column::Revision.eq(was))
+        .exec(db)
+        .await?;
+    if saved.rows_affected == 1 { Ok(()) } else { Err(StoreError::Stale("drafts")) }
+}
+
+/// A draft by its id.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or the row cannot be read.
+pub async fn load<C: ConnectionTrait>(db: &C, id: DraftId) -> Result<Option<Draft>, StoreError> {
+    drafts::Entity::find_by_id(id.0).one(db).await?.map(read).transpose()
+}
+
+/// The open draft a person worked on last.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or the row cannot be read.
+pub async fn active<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Result<Option<Draft>, StoreError> {
+    open_of(bot, user)
+        .order_by_desc(drafts::Column::UpdatedAt)
+        .order_by_desc(drafts::Column::Id)
+        .one(db)
+        .await?
+        .map(read)
+        .transpose()
+}
+
+/// How many open drafts a person has.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn count_open<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Result<u64, StoreError> {
+    Ok(open_of(bot, user).count(db).await?)
+}
+
+/// Deletes a person's drafts that no operation needs any more. Returns how many.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn erase<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Result<u64, StoreError> {
+    let gone = drafts::Entity::delete_many()
+        .filter(drafts::Column::BotId.eq(bot.0))
+        .filter(drafts::Column::UserId.eq(user.0))
+        .filter(drafts::Column::State.ne(DraftState::Submitted.name()))
+        .exec(db)
+        .await?;
+    Ok(gone.rows_affected)
+}
+
+/// Empties the answers of a confirmed draft; the draft stays to recognise old buttons.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn erase_answers<C: ConnectionTrait>(db: &C, id: DraftId) -> Result<(), StoreError> {
+    drafts::Entity::update_many()
+        .col_expr(drafts::Column::Answers, Expr::value("{}"))
+        .filter(drafts::Column::Id.eq(id.0))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+fn open_of(bot: BotId, user: UserId) -> sea_orm::Select<drafts::Entity> {
+    drafts::Entity::find()
+        .filter(drafts::Column::BotId.eq(bot.0))
+        .filter(drafts::Column::UserId.eq(user.0))
+        .filter(drafts::Column::State.is_in([DraftState::Filling.name(), DraftState::Summary.name()]))
+}
+
+fn read(row: drafts::Model) -> Result<Draft, StoreError> {
+    let corrupt = |what: String| StoreError::corrupt("drafts", row.id, what);
+    let state = DraftState::parse(&row.state).ok_or_else(|| corrupt(format!("state `{}`", row.state)))?;
+    let answers = serde_json::from_str(&row.answers).map_err(|error| corrupt(format!("answers: {error}")))?;
+    Ok(Draft {
+        id: DraftId(row.id),
+        bot: BotId(row.bot_id),
+        user: UserId(row.user_id),
+        chat: ChatId(row.chat_id),
+        form: row.form_id,
+        form_version: row.form_version,
+        state,
+        cursor: row.cursor,
+        revision: row.revision,
+        version: version_from_row(row.version),
+        answers,
+    })
+}
+
+/// Versions fit 31 bits: a person would have to be rejected two thousand million times.
+pub(super) fn version_to_row(version: ConfirmVersion) -> i32 {
+    i32::try_from(version.0).unwrap_or(i32::MAX)
+}
+
+pub(super) fn version_from_row(version: i32) -> ConfirmVersion {
+    ConfirmVersion(u32::try_from(version).unwrap_or(0))
+}

@@ -1,0 +1,314 @@
+//! Updates as they came: stored once before they are acknowledged, handled once, shelved when they cannot be.
+
+use std::collections::HashSet;
+
+use sea_orm::{
+    ActiveValue::{NotSet, Set},
+    ColumnTrait as _, ConnectionTrait, EntityTrait as _, ExprTrait as _, QueryFilter as _, QueryOrder as _,
+    QuerySelect as _,
+    sea_query::{Expr, OnConflict},
+};
+use sha2::{Digest as _, Sha256};
+
+use super::{StoreError, entity::inbox};
+use crate::{
+    clock::Timestamp,
+    ids::{BotId, UpdateId},
+};
+
+/// An update to store.
+#[derive(Debug, Clone)]
+pub struct Arrival {
+    /// Which bot it came to.
+    pub bot: BotId,
+    /// Its number.
+    pub update: UpdateId,
+    /// Its own JSON text.
+    pub payload: String,
+    /// Whose turn it is: the person's number, or the chat's, or 0.
+    pub lane: i64,
+}
+
+/// A stored update, claimed for handling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    /// Its row.
+    pub row: i64,
+    /// Its number.
+    pub update: UpdateId,
+    /// Its own JSON text.
+    pub payload: String,
+    /// Whose turn it is.
+    pub lane: i64,
+    /// How often its handling has begun, this time included.
+    pub attempts: i32,
+    /// When it was stored.
+    pub received_at: Timestamp,
+}
+
+/// A row on the shelf.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shelved {
+    /// Its row.
+    pub row: i64,
+    /// Its number.
+    pub update: UpdateId,
+    /// Why it could not be handled.
+    pub error: String,
+    /// When it was stored.
+    pub received_at: Timestamp,
+}
+
+/// A fingerprint of an update's content that does not depend on the order of its keys.
+#[must_use]
+pub fn digest(payload: &str) -> i64 {
+    // Parsing and writing sorts the keys; what is no JSON is taken as it is.
+    let canonical =
+        serde_json::from_str::<serde_json::Value>(payload).map_or_else(|_| payload.to_owned(), |v| v.to_string());
+    let hash = Sha256::digest(canonical.as_bytes());
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash[..8]);
+    i64::from_le_bytes(first)
+}
+
+/// Stores what is not stored yet and claims it for this process until `lease_until`. Returns the fresh ones in order;
+/// an update that was stored before is skipped.
+///
+/// # Errors
+/// [`StoreError`] when nothing could be stored.
+pub async fn accept<C: ConnectionTrait>(
+    db: &C,
+    arrivals: &[Arrival],
+    now: Timestamp,
+    lease_until: Timestamp,
+) -> Result<Vec<Claimed>, StoreError> {
+    if arrivals.is_empty() {
+        return Ok(Vec::new());
+    }
+    // One statement may not meet the same key twice.
+    let mut seen = HashSet::new();
+    let rows: Vec<_> = arrivals
+        .iter()
+        .filter_map(|arrival| {
+            let digest = digest(&arrival.payload);
+            seen.insert((arrival.bot, arrival.update, digest)).then(|| inbox::ActiveModel {
+                id: NotSet,
+                bot_id: Set(arrival.bot.0),
+                update_id: Set(arrival.update.0),
+                digest: Set(digest),
+                payload: Set(Some(arrival.payload.clone())),
+                lane: Set(arrival.lane),
+                state: Set("new".to_owned()),
+                attempts: Set(1),
+                lease_until: Set(lease_until.0),
+                error: Set(None),
+                received_at: Set(now.0),
+                done_at: Set(None),
+            })
+        })
+        .collect();
+    let skip = OnConflict::columns([inbox::Column::BotId, inbox::Column::UpdateId, inbox::Column::Digest])
+        .do_nothing()
+        .to_owned();
+    let mut fresh = Vec::new();
+    // Parameters of one statement are bounded (32 766 on SQLite); 100 rows of 11 are far below.
+    for chunk in rows.chunks(100) {
+        let stored =
+            inbox::Entity::insert_many(chunk.to_vec()).on_conflict(skip.clone()).exec_with_returning(db).await?;
+        fresh.extend(stored);
+    }
+    fresh.sort_by_key(|row| row.id);
+    fresh.into_iter().map(claimed).collect()
+}
+
+/// Claims rows nobody is handling: left by a crash, or waiting for another try. Rows of a lane that somebody is
+/// handling, all but the first of a lane, and rows this process `held` already, stay.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn claim_left_over<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    now: Timestamp,
+    lease_until: Timestamp,
+    held: &HashSet<i64>,
+    limit: u64,
+) -> Result<Vec<Claimed>, StoreError> {
+    let open = inbox::Entity::find()
+        .filter(inbox::Column::BotId.eq(bot.0))
+        .filter(inbox::Column::State.eq("new"))
+        .order_by_asc(inbox::Column::Id)
+        .limit(limit)
+        .all(db)
+        .await?;
+    let mut lanes = HashSet::new();
+    let mut taken = Vec::new();
+    for row in open {
+        // The oldest open row speaks for its lane, whether it is free or not.
+        if !lanes.insert(row.lane) || row.lease_until > now.0 || held.contains(&row.id) {
+            continue;
+        }
+        let claim = inbox::Entity::update_many()
+            .col_expr(inbox::Column::LeaseUntil, Expr::value(lease_until.0))
+            .col_expr(inbox::Column::Attempts, Expr::col(inbox::Column::Attempts).add(1))
+            .filter(inbox::Column::Id.eq(row.id))
+            .filter(inbox::Column::State.eq("new"))
+            .filter(inbox::Column::LeaseUntil.eq(row.lease_until))
+            .exec(db)
+            .await?;
+        if claim.rows_affected == 1 {
+            let attempts = row.attempts + 1;
+            taken.push(claimed(inbox::Model { attempts, ..row })?);
+        }
+    }
+    Ok(taken)
+}
+
+fn claimed(row: inbox::Model) -> Result<Claimed, StoreError> {
+    let payload = row.payload.ok_or_else(|| StoreError::corrupt("inbox", row.id, "an open row without payload"))?;
+    Ok(Claimed {
+        row: row.id,
+        update: UpdateId(row.update_id),
+        payload,
+        lane: row.lane,
+        attempts: row.attempts,
+        received_at: Timestamp(row.received_at),
+    })
+}
+
+/// Marks a row handled. `false` when somebody else had done so: then nothing of this handling may stand.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn done<C: ConnectionTrait>(db: &C, row: i64, now: Timestamp) -> Result<bool, StoreError> {
+    end(db, row, "done", None, now).await
+}
+
+/// Puts a row on the shelf.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn shelve<C: ConnectionTrait>(db: &C, row: i64, error: &str, now: Timestamp) -> Result<bool, StoreError> {
+    end(db, row, "shelved", Some(error), now).await
+}
+
+async fn end<C: ConnectionTrait>(
+    db: &C,
+    row: i64,
+    state: &str,
+    error: Option<&str>,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let ended = inbox::Entity::update_many()
+        .col_expr(inbox::Column::State, Expr::value(state))
+        .col_expr(inbox::Column::Error, Expr::value(error.map(str::to_owned)))
+        .col_expr(inbox::Column::DoneAt, Expr::value(now.0))
+        .filter(inbox::Column::Id.eq(row))
+        .filter(inbox::Column::State.eq("new"))
+        .exec(db)
+        .await?;
+    Ok(ended.rows_affected == 1)
+}
+
+/// Lets a row be tried again at `at`, with the reason of the last try.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn try_later<C: ConnectionTrait>(db: &C, row: i64, error: &str, at: Timestamp) -> Result<(), StoreError> {
+    inbox::Entity::update_many()
+        .col_expr(inbox::Column::LeaseUntil, Expr::value(at.0))
+        .col_expr(inbox::Column::Error, Expr::value(error))
+        .filter(inbox::Column::Id.eq(row))
+        .filter(inbox::Column::State.eq("new"))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// Whether a lane has an open row older than `row`: then `row` must wait its turn.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn must_wait<C: ConnectionTrait>(db: &C, bot: BotId, lane: i64, row: i64) -> Result<bool, StoreError> {
+    let older = inbox::Entity::find()
+        .filter(inbox::Column::BotId.eq(bot.0))
+        .filter(inbox::Column::State.eq("new"))
+        .filter(inbox::Column::Lane.eq(lane))
+        .filter(inbox::Column::Id.lt(row))
+        .limit(1)
+        .one(db)
+        .await?;
+    Ok(older.is_some())
+}
+
+/// What lies on the shelf, oldest first.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn shelf<C: ConnectionTrait>(db: &C, bot: BotId, limit: u64) -> Result<Vec<Shelved>, StoreError> {
+    let rows = inbox::Entity::find()
+        .filter(inbox::Column::BotId.eq(bot.0))
+        .filter(inbox::Column::State.eq("shelved"))
+        .order_by_asc(inbox::Column::Id)
+        .limit(limit)
+        .all(db)
+        .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Shelved {
+            row: row.id,
+            update: UpdateId(row.update_id),
+            error: row.error.unwrap_or_default(),
+            received_at: Timestamp(row.received_at),
+        })
+        .collect())
+}
+
+/// Takes a row from the shelf for one more round of tries. `false` when it is not there, or its payload has gone.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn replay<C: ConnectionTrait>(db: &C, row: i64) -> Result<bool, StoreError> {
+    let taken = inbox::Entity::update_many()
+        .col_expr(inbox::Column::State, Expr::value("new"))
+        .col_expr(inbox::Column::Attempts, Expr::value(0))
+        .col_expr(inbox::Column::LeaseUntil, Expr::value(0_i64))
+        .filter(inbox::Column::Id.eq(row))
+        .filter(inbox::Column::State.eq("shelved"))
+        .filter(inbox::Column::Payload.is_not_null())
+        .exec(db)
+        .await?;
+    Ok(taken.rows_affected == 1)
+}
+
+/// How many rows are open.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn open_rows<C: ConnectionTrait>(db: &C) -> Result<u64, StoreError> {
+    use sea_orm::PaginatorTrait as _;
+    Ok(inbox::Entity::find().filter(inbox::Column::State.eq("new")).count(db).await?)
+}
+
+/// Erases payloads of rows ended before `before`, at most `limit` of them: raw updates are personal data, the numbers
+/// stay to recognise repeats. Returns how many.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn erase_payloads<C: ConnectionTrait>(db: &C, before: Timestamp, limit: u64) -> Result<u64, StoreError> {
+    let ids: Vec<i64> = inbox::Entity::find()
+        .select_only()
+        .column(inbox::Column::Id)
+        .filter(inbox::Column::Payload.is_not_null())
+        .filter(inbox::Column::DoneAt.lt(before.0))
+        .limit(limit)
+        .into_tuple()
+        .all(db)
+        .await?;
+    let erased = inbox::Entity::update_many()
+        .col_expr(inbox::Column::Payload, Expr::value(Option::<String>::None))
+        .filter(inbox::Column::Id.is_in(ids))
+        .exec(db)
+        .await?;
+    Ok(erased.rows_affected)
+}

@@ -1,0 +1,246 @@
+//! The one door: an event goes in; state, effects and history come out in one transaction, or nothing does.
+
+use sea_orm::{
+    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::Expr,
+};
+
+use super::{Stored, query::load};
+use crate::{
+    clock::Timestamp,
+    domain::{
+        delivery::OnUnknown,
+        notice::{Notice, NoticeKind},
+        operation::{Effect, Event, Illegal, Policy, RejectedBy, State, step},
+    },
+    ids::{ChatId, OperationId},
+    store::{
+        StoreError, cases, drafts,
+        entity::{attempts, operations},
+        journal,
+        outbox::{self, Letter, STAFF},
+        slots, to_json,
+    },
+};
+
+/// What became of an event.
+#[derive(Debug)]
+pub enum Advanced {
+    /// It was taken; this is the operation after it.
+    Moved(Box<Stored>),
+    /// The operation changed since it was read: read again and decide anew.
+    Stale,
+    /// The event has no meaning in the operation's state; nothing changed.
+    Illegal(Illegal),
+    /// There is no such operation.
+    Gone,
+}
+
+/// Who brings an event, and what the store adds to it.
+#[derive(Debug, Clone, Default)]
+pub struct Author {
+    /// The worker's name, for the attempt row.
+    pub worker: String,
+    /// The request of the first attempt, byte for byte, stored with the claim.
+    pub prepared: Option<String>,
+    /// What was seen, without secrets or answers: stored with the attempt.
+    pub detail: Option<String>,
+    /// What to do when nobody knows whether "created" arrived.
+    pub created_unknown: Option<OnUnknown>,
+    /// The same for "rejected".
+    pub rejected_unknown: Option<OnUnknown>,
+    /// The same for a case's card.
+    pub staff_unknown: Option<OnUnknown>,
+}
+
+/// Carries `event` out on the operation read at `rev`; without a `rev`, on whatever it is now.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or the row cannot be read.
+pub async fn advance<C: ConnectionTrait>(
+    db: &C,
+    id: OperationId,
+    rev: Option<i64>,
+    event: &Event,
+    at: Timestamp,
+    policy: &Policy,
+    author: &Author,
+) -> Result<Advanced, StoreError> {
+    let Some(mut stored) = load(db, id).await? else { return Ok(Advanced::Gone) };
+    if rev.is_some_and(|rev| rev != stored.rev) {
+        return Ok(Advanced::Stale);
+    }
+    let taken = match step(&stored.operation, event, at, policy) {
+        Ok(taken) => taken,
+        Err(illegal) => return Ok(Advanced::Illegal(illegal)),
+    };
+    let next = taken.operation;
+    let ticket_number = match &next.state {
+        State::Created { ticket } => Some(ticket.number.clone()),
+        _ => None,
+    };
+    let mut save = operations::Entity::update_many()
+        .col_expr(operations::Column::State, Expr::value(next.state.name()))
+        .col_expr(operations::Column::Body, Expr::value(to_json(&next)?))
+        .col_expr(operations::Column::Rev, Expr::value(stored.rev + 1))
+        .col_expr(operations::Column::DueAt, Expr::value(next.due_at().map(|at| at.0)))
+        .col_expr(operations::Column::TicketNumber, Expr::value(ticket_number))
+        .col_expr(operations::Column::EndedAt, Expr::value(next.state.is_final().then_some(at.0)))
+        .filter(operations::Column::Id.eq(id.0))
+        .filter(operations::Column::Rev.eq(stored.rev));
+    if let Some(prepared) = &author.prepared
+        && stored.prepared.is_none()
+    {
+        save = save.col_expr(operations::Column::Prepared, Expr::value(prepared.as_str()));
+        stored.prepared = Some(prepared.clone());
+    }
+    if save.exec(db).await?.rows_affected != 1 {
+        return Ok(Advanced::Stale);
+    }
+    stored.operation = next;
+    stored.rev += 1;
+    for effect in &taken.effects {
+        carry_out(db, &mut stored, effect, at, author).await?;
+    }
+    Ok(Advanced::Moved(Box::new(stored)))
+}
+
+async fn carry_out<C: ConnectionTrait>(
+    db: &C,
+    stored: &mut Stored,
+    effect: &Effect,
+    at: Timestamp,
+    author: &Author,
+) -> Result<(), StoreError> {
+    let id = stored.operation.id;
+    match effect {
+        Effect::Record(entry) => journal::append(db, Some(id), entry, at).await?,
+        Effect::BeginAttempt { attempt, lease_end } => {
+            let row = attempts::ActiveModel {
+                operation_id: Set(id.0),
+                attempt: Set(number(*attempt)),
+                worker: Set(author.worker.clone()),
+                began_at: Set(at.0),
+                lease_end: Set(lease_end.0),
+                ended_at: Set(None),
+                outcome: Set(None),
+                detail: Set(None),
+            };
+            attempts::Entity::insert(row).exec_without_returning(db).await?;
+        }
+        Effect::EndAttempt { attempt, end } => {
+            attempts::Entity::update_many()
+                .col_expr(attempts::Column::EndedAt, Expr::value(at.0))
+                .col_expr(attempts::Column::Outcome, Expr::value(end.name()))
+                .col_expr(attempts::Column::Detail, Expr::value(author.detail.clone()))
+                .filter(attempts::Column::OperationId.eq(id.0))
+                .filter(attempts::Column::Attempt.eq(number(*attempt)))
+                .exec(db)
+                .await?;
+        }
+        Effect::ShowCard => {
+            let notice = Notice::Card { operation: id };
+            say(
+                db,
+                stored,
+                stored.chat,
+                NoticeKind::Card,
+                Some(format!("operation:{id}")),
+                notice,
+                OnUnknown::Repeat,
+                at,
+            )
+            .await?;
+        }
+        Effect::TellOutcome => {
+            let rejected = matches!(stored.operation.state, State::Rejected { .. });
+            let (kind, unknown) = if rejected {
+                (NoticeKind::Rejected, author.rejected_unknown)
+            } else {
+                (NoticeKind::Created, author.created_unknown)
+            };
+            let notice = Notice::Outcome { operation: id };
+            say(db, stored, stored.chat, kind, None, notice, unknown.unwrap_or(OnUnknown::Repeat), at).await?;
+        }
+        Effect::OpenCase { reason } => {
+            let case = cases::open(db, id, reason, at).await?;
+            show_case(db, stored, case, at, author).await?;
+        }
+        Effect::ShowCase => {
+            if let Some(case) = cases::touch(db, id).await? {
+                show_case(db, stored, case, at, author).await?;
+            }
+        }
+        Effect::CloseCase => {
+            if let Some(case) = cases::close(db, id, at).await? {
+                show_case(db, stored, case, at, author).await?;
+            }
+        }
+        Effect::ReportTwin { tickets } => {
+            let notice = Notice::Twin { operation: id, tickets: tickets.clone() };
+            let unknown = author.staff_unknown.unwrap_or(OnUnknown::Repeat);
+            say(db, stored, STAFF, NoticeKind::StaffCard, None, notice, unknown, at).await?;
+        }
+        Effect::FreeSlot => free_slot(db, stored).await?,
+        Effect::ReopenDraft => reopen_draft(db, stored, at).await?,
+    }
+    Ok(())
+}
+
+async fn show_case<C: ConnectionTrait>(
+    db: &C,
+    stored: &Stored,
+    case: i64,
+    at: Timestamp,
+    author: &Author,
+) -> Result<(), StoreError> {
+    let notice = Notice::Case { operation: stored.operation.id, case };
+    let unknown = author.staff_unknown.unwrap_or(OnUnknown::Repeat);
+    say(db, stored, STAFF, NoticeKind::StaffCard, Some(format!("case:{case}")), notice, unknown, at).await
+}
+
+#[expect(clippy::too_many_arguments, reason = "one line a field of the row it writes")]
+async fn say<C: ConnectionTrait>(
+    db: &C,
+    stored: &Stored,
+    chat: ChatId,
+    kind: NoticeKind,
+    card: Option<String>,
+    notice: Notice,
+    on_unknown: OnUnknown,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let operation = Some(stored.operation.id);
+    let letter = Letter { bot: stored.bot, chat, thread: None, kind, card, operation, notice, on_unknown };
+    outbox::put(db, &letter, at).await
+}
+
+async fn free_slot<C: ConnectionTrait>(db: &C, stored: &mut Stored) -> Result<(), StoreError> {
+    let Some((form, slot)) = stored.slot.take() else { return Ok(()) };
+    slots::give_back(db, &form, &slot).await?;
+    operations::Entity::update_many()
+        .col_expr(operations::Column::SlotForm, Expr::value(Option::<String>::None))
+        .col_expr(operations::Column::SlotId, Expr::value(Option::<String>::None))
+        .filter(operations::Column::Id.eq(stored.operation.id.0))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// A draft that staff erased, or that was reopened before, stays as it is.
+async fn reopen_draft<C: ConnectionTrait>(db: &C, stored: &Stored, at: Timestamp) -> Result<(), StoreError> {
+    let by_crm_or_staff = matches!(
+        stored.operation.state,
+        State::Rejected { by: RejectedBy::Crm | RejectedBy::Staff, .. } | State::Cancelled
+    );
+    let Some(mut draft) = drafts::load(db, stored.operation.draft).await? else { return Ok(()) };
+    if by_crm_or_staff && !draft.is_open() && draft.version == stored.operation.version {
+        let was = draft.revision;
+        draft.reopen();
+        drafts::save(db, &draft, was, at).await?;
+    }
+    Ok(())
+}
+
+fn number(attempt: u32) -> i32 {
+    i32::try_from(attempt).unwrap_or(i32::MAX)
+}

@@ -1,0 +1,85 @@
+//! People who wrote to the bot: their language, and whether they can be reached.
+
+use sea_orm::{
+    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::Expr,
+    sea_query::OnConflict,
+};
+
+use super::{StoreError, entity::people};
+use crate::{
+    clock::Timestamp,
+    domain::input::Person,
+    ids::{BotId, UserId},
+};
+
+/// Notes that a person was here; they can be reached again from now on. Returns whether they could not be before.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn seen<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    person: &Person,
+    lang: &str,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let before = people::Entity::find_by_id((bot.0, person.id.0)).one(db).await?;
+    let row = people::ActiveModel {
+        bot_id: Set(bot.0),
+        user_id: Set(person.id.0),
+        name: Set(person.name.clone()),
+        username: Set(person.username.clone()),
+        lang: Set(lang.to_owned()),
+        reachable: Set(true),
+        first_seen: Set(now.0),
+        seen_at: Set(now.0),
+    };
+    let update = OnConflict::columns([people::Column::BotId, people::Column::UserId])
+        .update_columns([
+            people::Column::Name,
+            people::Column::Username,
+            people::Column::Lang,
+            people::Column::Reachable,
+            people::Column::SeenAt,
+        ])
+        .to_owned();
+    people::Entity::insert(row).on_conflict(update).exec_without_returning(db).await?;
+    Ok(before.is_some_and(|person| !person.reachable))
+}
+
+/// Notes whether a person can be written to.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn set_reachable<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId, to: bool) -> Result<(), StoreError> {
+    people::Entity::update_many()
+        .col_expr(people::Column::Reachable, Expr::value(to))
+        .filter(people::Column::BotId.eq(bot.0))
+        .filter(people::Column::UserId.eq(user.0))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// A person's language, as last seen.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn lang<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Result<Option<String>, StoreError> {
+    Ok(people::Entity::find_by_id((bot.0, user.0)).one(db).await?.map(|person| person.lang))
+}
+
+/// Erases a person's names.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn erase<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Result<(), StoreError> {
+    people::Entity::update_many()
+        .col_expr(people::Column::Name, Expr::value(""))
+        .col_expr(people::Column::Username, Expr::value(Option::<String>::None))
+        .filter(people::Column::BotId.eq(bot.0))
+        .filter(people::Column::UserId.eq(user.0))
+        .exec(db)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! The one writer of a process: waiting works are committed together, so that a disk flush is paid once for many.
+//!
+//! Each work runs in a savepoint of its own: one that fails or panics is undone alone. If the commit itself fails, every
+//! work of the group runs once more in a transaction of its own, so that one bad row fails alone. A work may therefore
+//! run twice, and must only touch the database.
+
+use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+use sea_orm::{
+    DatabaseConnection, DatabaseTransaction, DbErr, SqliteTransactionMode, TransactionOptions, TransactionTrait as _,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use super::StoreError;
+use crate::points::Points;
+
+/// The transaction a work runs in. Shared, so that it can travel through a handler tree; it is committed only when no
+/// copy is left.
+pub type Tx = Arc<DatabaseTransaction>;
+
+/// How many works are committed together at most.
+const GROUP: usize = 256;
+
+/// How many works may wait; beyond that the caller waits, and intake answers "later".
+const WAITING: usize = 1024;
+
+type Outcome = Result<Box<dyn Any + Send>, StoreError>;
+type Run = Box<dyn Fn(Tx) -> BoxFuture<'static, Outcome> + Send + Sync>;
+
+struct Work {
+    run: Run,
+    done: oneshot::Sender<Outcome>,
+}
+
+/// The sending end; cheap to clone. With the last one the task ends, whatever it was doing.
+#[derive(Debug, Clone)]
+pub(super) struct Writer {
+    works: mpsc::Sender<Work>,
+    _task: Arc<Task>,
+}
+
+#[derive(Debug)]
+struct Task(tokio::task::JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        // Nobody waits for a result any more; what is not committed is rolled back, as after a crash.
+        self.0.abort();
+    }
+}
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Work")
+    }
+}
+
+impl Writer {
+    /// Starts the writer over `connection`.
+    #[expect(clippy::disallowed_methods, reason = "the task is owned by the `Writer` and ends with it")]
+    pub(super) fn start(connection: DatabaseConnection, points: Points) -> Self {
+        let (works, mut waiting) = mpsc::channel::<Work>(WAITING);
+        let task = tokio::spawn(async move {
+            let mut group = Vec::with_capacity(GROUP);
+            while waiting.recv_many(&mut group, GROUP).await > 0 {
+                commit_group(&connection, &points, std::mem::take(&mut group)).await;
+            }
+        });
+        Self { works, _task: Arc::new(Task(task)) }
+    }
+
+    /// Runs `work` in a transaction, perhaps together with others, and returns its result after the commit.
+    pub(super) async fn write<T, F, Fut>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(Tx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
+        let (done, outcome) = oneshot::channel();
+        let run: Run = Box::new(move |tx| {
+            let running = work(tx);
+            async move { running.await.map(|value| Box::new(value) as Box<dyn Any + Send>) }.boxed()
+        });
+        let gone = || StoreError::Unavailable("the writer has stopped".into());
+        self.works.send(Work { run, done }).await.map_err(|_| gone())?;
+        let value = outcome.await.map_err(|_| gone())??;
+        value
+            .downcast::<T>()
+            .map(|value| *value)
+            .map_err(|_| StoreError::Refused("a work's result changed its type".into()))
+    }
+}
+
+async fn commit_group(connection: &DatabaseConnection, points: &Points, group: Vec<Work>) {
+    points.pass("store.begin").await;
+    let together = if group.len() == 1 {
+        Err(StoreError::Stale("group of one"))
+    } else {
+        run_together(connection, points, &group).await
+    };
+    match together {
+        Ok(outcomes) => {
+            for (work, outcome) in group.into_iter().zip(outcomes) {
+                // Nobody waits any more when the caller gave up; the work is done all the same.
+                drop(work.done.send(outcome));
+            }
+        }
+        Err(_) => {
+            for work in group {
+                let outcome = run_alone(connection, points, &work).await;
+                drop(work.done.send(outcome));
+            }
+        }
+    }
+}
+
+async fn begin(connection: &DatabaseConnection) -> Result<DatabaseTransaction, DbErr> {
+    // Immediate: a deferred SQLite transaction that reads and then writes can fail at once with "database is locked".
+    let options =
+        TransactionOptions { sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate), ..Default::default() };
+    connection.begin_with_options(options).await
+}
+
+async fn run_together(
+    connection: &DatabaseConnection,
+    points: &Points,
+    group: &[Work],
+) -> Result<Vec<Outcome>, StoreError> {
+    let outer = begin(connection).await?;
+    let mut outcomes = Vec::with_capacity(group.len());
+    for work in group {
+        let savepoint = outer.begin().await?;
+        outcomes.push(run_in(savepoint, &Points::default(), work).await);
+    }
+    points.pass("store.commit").await;
+    outer.commit().await?;
+    points.pass("store.committed").await;
+    Ok(outcomes)
+}
+
+async fn run_alone(connection: &DatabaseConnection, points: &Points, work: &Work) -> Outcome {
+    run_in(begin(connection).await?, points, work).await
+}
+
+/// Runs one work and commits or undoes what it was given.
+async fn run_in(tx: DatabaseTransaction, points: &Points, work: &Work) -> Outcome {
+    let tx = Arc::new(tx);
+    let outcome = AssertUnwindSafe((work.run)(Arc::clone(&tx))).catch_unwind().await.unwrap_or_else(|panic| {
+        let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
+        let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(StoreError::Panicked(words.unwrap_or_else(|| "without words".into())))
+    });
+    let Ok(tx) = Arc::try_unwrap(tx) else {
+        return Err(StoreError::Refused("a work kept its transaction".into()));
+    };
+    match outcome {
+        Ok(value) => {
+            points.pass("store.commit").await;
+            tx.commit().await?;
+            points.pass("store.committed").await;
+            Ok(value)
+        }
+        Err(error) => {
+            tx.rollback().await?;
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Looking: by our key after an unknown outcome and for late twins, by number when staff named one.
+
+use std::sync::PoisonError;
+
+use super::{Did, Worker, did};
+use crate::{
+    crm::limiter::Sign,
+    domain::{
+        operation::Event,
+        outcome::{Look, Verified},
+    },
+    store::{StoreError, operations::Stored},
+};
+
+impl Worker {
+    pub(super) async fn look(&self, stored: Stored) -> Result<Did, StoreError> {
+        let asked_at = self.clock.now();
+        self.store.points().pass("crm.look").await;
+        let look = self.crm.look(stored.operation.key, &stored.marker).await;
+        if let Some(sign) = Sign::of_look(&look) {
+            self.limiter.lock().unwrap_or_else(PoisonError::into_inner).note(self.clock.now(), sign);
+        }
+        let (event, detail) = match look {
+            Look::Found { tickets } => (Event::Found { tickets }, None),
+            Look::Missed => (Event::Missed { asked_at }, None),
+            Look::Unsure { detail, wait } => {
+                let pause = self.policy.spacing.max(wait.unwrap_or_default());
+                (Event::Unsure { retry_at: self.clock.now().plus(pause) }, Some(detail))
+            }
+            Look::Impossible => (Event::LookImpossible, None),
+        };
+        Ok(did(self.tell(&stored, event, detail).await?.is_some()))
+    }
+
+    pub(super) async fn check(&self, stored: Stored, number: &str) -> Result<Did, StoreError> {
+        let (event, detail) = match self.crm.verify(number, stored.operation.key, &stored.marker).await {
+            Verified::Ours { ticket } | Verified::Exists { ticket } => (Event::CandidateStands { ticket }, None),
+            Verified::Foreign => (Event::CandidateFalls { exists: true }, None),
+            Verified::Absent => (Event::CandidateFalls { exists: false }, None),
+            Verified::Unsure { detail } => (Event::Unsure { retry_at: self.clock.now() }, Some(detail)),
+            Verified::Impossible => (Event::LookImpossible, None),
+        };
+        Ok(did(self.tell(&stored, event, detail).await?.is_some()))
+    }
+}

@@ -1,0 +1,119 @@
+//! Sending: claim, one call, one recorded outcome.
+
+use std::sync::{Arc, PoisonError};
+
+use super::{Did, Worker};
+use crate::{
+    crm::{Prepared, limiter::Sign},
+    domain::{
+        notice::{Alert, Notice, NoticeKind},
+        operation::Event,
+        outcome::Outcome,
+    },
+    store::{
+        StoreError,
+        operations::{Author, Stored},
+        outbox::{self, Letter, STAFF},
+        settings, to_json,
+    },
+};
+
+impl Worker {
+    pub(super) async fn send(&self, stored: Stored) -> Result<Did, StoreError> {
+        let prepared = self.prepared(&stored)?;
+        let lease_end = self.clock.now().plus(self.policy.lease);
+        // The request is stored with the claim: a repeat sends the same bytes, whatever became of profile and settings.
+        let author = Author { prepared: prepared.as_ref().ok().map(to_json).transpose()?, ..self.author.clone() };
+        let claim = Event::Claimed { lease_end };
+        let Some(stored) = self.tell_as(&stored, claim, Some(stored.rev), author).await? else {
+            return Ok(Did::Nothing);
+        };
+        let attempt = stored.operation.attempts;
+        let outcome = match prepared {
+            // The lease is checked again right before writing: whoever was held up past it must not begin.
+            Ok(_) if self.clock.now() >= lease_end => {
+                Outcome::NotSent { detail: "held up past its own lease before writing".to_owned(), wait: None }
+            }
+            Ok(prepared) => {
+                self.store.points().pass("crm.create").await;
+                let outcome = self.crm.create(&prepared).await;
+                self.store.points().pass("crm.answered").await;
+                outcome
+            }
+            Err(unfit) => Outcome::Refused { message: unfit },
+        };
+        self.limiter.lock().unwrap_or_else(PoisonError::into_inner).note(self.clock.now(), Sign::of(&outcome));
+        let (event, detail) = self.event(attempt, &outcome);
+        if let Outcome::AuthRefused { detail } = &outcome {
+            self.pause_for_credentials(detail).await?;
+        }
+        // Without a number to compare: an answer is recorded even when the lease ended meanwhile.
+        let author = Author { detail, ..self.author.clone() };
+        self.tell_as(&stored, event, None, author).await?;
+        Ok(Did::Moved)
+    }
+
+    /// The request of the first attempt, or a fresh one; a reason in words when the order fits no request.
+    fn prepared(&self, stored: &Stored) -> Result<Result<Prepared, String>, StoreError> {
+        if let Some(stored_request) = &stored.prepared {
+            let read = serde_json::from_str(stored_request);
+            return read.map(Ok).map_err(|error| StoreError::corrupt("operations", stored.operation.id, error));
+        }
+        let Some(order) = &stored.order else {
+            return Err(StoreError::corrupt("operations", stored.operation.id, "an open operation without its order"));
+        };
+        Ok(self.crm.prepare(order).map_err(|error| error.to_string()))
+    }
+
+    /// What an outcome means to the machine, and what is kept of it for people.
+    fn event(&self, attempt: u32, outcome: &Outcome) -> (Event, Option<String>) {
+        match outcome {
+            Outcome::Created { ticket } => (Event::Created { attempt, ticket: ticket.clone() }, None),
+            Outcome::Refused { message } => {
+                (Event::Refused { attempt, message: message.clone() }, Some(message.clone()))
+            }
+            Outcome::NotSent { detail, wait } => {
+                (Event::NotSent { attempt, retry_at: self.retry_at(attempt, *wait) }, Some(detail.clone()))
+            }
+            Outcome::AuthRefused { detail } => {
+                (Event::NotSent { attempt, retry_at: self.retry_at(attempt, None) }, Some(detail.clone()))
+            }
+            Outcome::InFlight { wait } => (
+                Event::InFlight { attempt, retry_at: self.retry_at(attempt, *wait) },
+                Some("the CRM is still working on an earlier request with this key".to_owned()),
+            ),
+            Outcome::Exists => (Event::Exists { attempt }, Some("the CRM knows this key".to_owned())),
+            Outcome::Lost { detail } => (Event::Lost { attempt }, Some(detail.clone())),
+        }
+    }
+
+    /// Stops sending until an owner resumes or the service starts with other credentials, and tells staff once.
+    async fn pause_for_credentials(&self, detail: &str) -> Result<(), StoreError> {
+        let (bot, now) = (self.bot, self.clock.now());
+        let unknown = self.author.staff_unknown.unwrap_or(crate::domain::delivery::OnUnknown::Repeat);
+        let detail: Arc<str> = Arc::from(detail);
+        self.store
+            .write(move |tx| {
+                let detail = Arc::clone(&detail);
+                async move {
+                    if settings::get(tx.as_ref(), settings::PAUSED).await?.is_some() {
+                        return Ok(());
+                    }
+                    settings::set(tx.as_ref(), settings::PAUSED, settings::PAUSED_FOR_CREDENTIALS, now).await?;
+                    let about = Alert::CrmAuth { detail: detail.to_string() };
+                    let letter = Letter {
+                        bot,
+                        chat: STAFF,
+                        thread: None,
+                        kind: NoticeKind::StaffCard,
+                        card: None,
+                        operation: None,
+                        notice: Notice::Alert { about },
+                        on_unknown: unknown,
+                    };
+                    outbox::put(tx.as_ref(), &letter, now).await
+                }
+            })
+            .await
+    }
+}
