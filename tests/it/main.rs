@@ -9,6 +9,5 @@ mod layout;
 mod crm_faults;
 mod databases;
 mod dialog;
-mod model;
 mod sandbox;
 mod world;
