@@ -8,6 +8,8 @@ mod crm_faults;
 mod databases;
 mod dialog;
 mod docs;
+mod kill;
 mod layout;
+mod reference;
 mod sandbox;
 mod world;
