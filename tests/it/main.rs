@@ -4,3 +4,4 @@ mod catalog;
 mod crm;
 mod model;
 mod sandbox;
+mod web;
