@@ -116,6 +116,10 @@ impl Inbox {
     /// [`StoreError`] when the database cannot be used.
     pub async fn claim_left_over(&self, held: HashSet<i64>, limit: u64) -> Result<Vec<Claimed>, StoreError> {
         let (bot, now, held) = (self.bot, self.clock.now(), Arc::new(held));
+        let first = inbox::next_left_over(self.store.reader(), bot, &held).await?;
+        if first.is_none_or(|until| until > now) {
+            return Ok(Vec::new());
+        }
         self.store
             .write(move |tx| {
                 let held = Arc::clone(&held);
