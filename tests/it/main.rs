@@ -12,4 +12,5 @@ mod kill;
 mod layout;
 mod reference;
 mod sandbox;
+mod web;
 mod world;
