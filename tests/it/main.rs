@@ -1,6 +1,7 @@
 //! One binary for all tests of the whole product, so that it links once.
 
 mod catalog;
+mod command;
 mod crm;
 mod model;
 mod sandbox;
