@@ -2,6 +2,7 @@
 #![expect(unreachable_pub, reason = "a test binary has no outside; `pub` here means beyond its own file")]
 
 mod catalog;
+mod command;
 mod crash;
 mod crm;
 mod crm_faults;
