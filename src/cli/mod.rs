@@ -2,6 +2,8 @@
 
 mod check;
 mod migrate;
+mod probe;
+mod sample;
 mod sandbox;
 mod service;
 
@@ -61,6 +63,8 @@ enum Command {
     Run(service::RunArgs),
     /// Check configuration, forms, profiles and texts: every problem at once, with file and line.
     Check,
+    /// Measure the CRM in a sandbox of yours: is our key kept, how soon is it found, what does a repeat do.
+    Probe(probe::ProbeArgs),
     /// The database's schema.
     #[command(subcommand)]
     Migrate(migrate::MigrateCommand),
@@ -80,6 +84,7 @@ pub async fn run(arguments: Vec<std::ffi::OsString>) -> ExitCode {
         Command::Sandbox(args) => sandbox::run(&args, cli.common.json).await,
         Command::Run(args) => service::run(&cli.common.config, &args).await,
         Command::Check => check::run(&cli.common.config, cli.common.json),
+        Command::Probe(args) => probe::run(&cli.common.config, &args, cli.common.json).await,
         Command::Migrate(command) => migrate::run(&cli.common.config, &command, cli.common.json).await,
     };
     exit.into()

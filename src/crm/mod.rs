@@ -12,6 +12,7 @@ mod expiry;
 mod figures;
 pub mod limiter;
 mod made;
+mod measure;
 
 mod request;
 mod response;
@@ -22,9 +23,16 @@ pub mod steps;
 pub mod tokens;
 mod transport;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use self::{
+    answer::Answer,
     clean::Origin,
     request::{Plan, Rendered},
     response::Reader,
@@ -42,7 +50,7 @@ pub use self::{
 use crate::{
     catalog::profile::{
         Profile,
-        model::{Auth, Lookup, Request},
+        model::{Auth, Lookup, Request, Step},
         template::Scope,
     },
     config::problem::Problems,
@@ -60,6 +68,8 @@ pub struct Crm {
     fitted: Fitted,
     transport: Transport,
     tokens: Keeper,
+    /// Whether an answer to a create has shown our key: then the CRM keeps it.
+    echoed: AtomicBool,
 }
 
 /// How soon a create is tried again with a new token.
@@ -78,7 +88,7 @@ impl Crm {
             problems
         })?;
         let tokens = Keeper::new(&profile.meta.name, Arc::new(tokens::InMemory::default()));
-        Ok(Self { profile, fitted, transport, tokens })
+        Ok(Self { profile, fitted, transport, tokens, echoed: AtomicBool::new(false) })
     }
 
     /// The same, keeping its tokens in `store`: what all processes of an installation share.
@@ -136,13 +146,27 @@ impl Crm {
             return Outcome::NotSent { detail, wait: None };
         };
         match self.exchange(request.clone()).await {
-            Ok(Heard::Answer(answer)) => {
-                self.read(prepared.key, &prepared.marker, |reader| reader.outcome(step, &answer))
-            }
+            Ok(Heard::Answer(answer)) => self.made(prepared.key, &prepared.marker, step, &answer),
             Ok(Heard::NotSent(detail)) => Outcome::NotSent { detail, wait: None },
             Ok(Heard::Lost(detail)) => Outcome::Lost { detail },
             Err(outcome) => outcome,
         }
+    }
+
+    /// What the answer to the ticket's own request proves.
+    fn made(&self, key: ExternalKey, marker: &Marker, step: &Step, answer: &Answer) -> Outcome {
+        self.read(key, marker, |reader| {
+            if reader.echo(&step.read, answer) == Some(true) {
+                self.echoed.store(true, Ordering::Relaxed);
+            }
+            reader.outcome(step, answer)
+        })
+    }
+
+    /// Whether some answer to a create has shown our key, so that nobody need read a ticket back to know it is kept.
+    #[must_use]
+    pub fn has_echoed(&self) -> bool {
+        self.echoed.load(Ordering::Relaxed)
     }
 
     /// Looks for tickets that carry our key, by each lookup of the profile until one finds something.

@@ -90,7 +90,7 @@ impl Reader<'_> {
     }
 
     /// Whether the answer gives back our key; `None` if it gives back none.
-    fn echo(&self, read: &Read, answer: &Answer) -> Option<bool> {
+    pub(super) fn echo(&self, read: &Read, answer: &Answer) -> Option<bool> {
         let echo = answer.first(&read.echo, answer.json(), self.scope)?;
         Some(self.keys.iter().any(|key| key.eq_ignore_ascii_case(&echo)))
     }

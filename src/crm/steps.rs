@@ -242,7 +242,7 @@ impl Run<'_> {
             return On::Ends(not_sent(format!("the ticket's request cannot be stored: {why}"), None));
         }
         let outcome = match self.crm.exchange(request.clone()).await {
-            Ok(Heard::Answer(answer)) => self.reader(key, |reader| reader.outcome(step, &answer)),
+            Ok(Heard::Answer(answer)) => self.crm.made(key, &self.order.marker, step, &answer),
             Ok(Heard::NotSent(detail)) => not_sent(detail, None),
             Ok(Heard::Lost(detail)) => Outcome::Lost { detail },
             Err(outcome) => outcome,

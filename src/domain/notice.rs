@@ -52,6 +52,11 @@ pub enum Alert {
         /// What it said, cleaned.
         detail: String,
     },
+    /// The CRM does not keep our key: what was made cannot be looked up.
+    KeyDropped {
+        /// The ticket that was read back without it.
+        number: String,
+    },
     /// An update could not be handled and was put on the shelf.
     Shelved {
         /// The inbox row.

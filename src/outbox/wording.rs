@@ -136,6 +136,7 @@ fn alert(texts: &Texts, lang: &str, about: &Alert) -> String {
         Alert::CrmAuth { detail } => {
             format!("{}\n\n{}", texts.say(lang, Key::StaffCrmRefusesUs, &[]), visible(detail))
         }
+        Alert::KeyDropped { number } => texts.say(lang, Key::StaffKeyDropped, &[("number", &visible(number))]),
         Alert::Shelved { row, error } => {
             texts.say(lang, Key::StaffShelved, &[("row", &row.to_string()), ("error", &visible(error))])
         }

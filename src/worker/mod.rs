@@ -3,6 +3,7 @@
 //! It takes no input. A signal or a timer only makes it look sooner; the loop and the tests call the same
 //! [`Worker::due`] and [`Worker::step`].
 
+mod echo;
 mod kept;
 mod look;
 mod send;

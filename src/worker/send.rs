@@ -54,6 +54,9 @@ impl Worker {
         // Without a number to compare: an answer is recorded even when the lease ended meanwhile.
         let author = Author { detail, ..self.author.clone() };
         self.tell_as(&stored, event, None, author).await?;
+        if let Outcome::Created { ticket } = &outcome {
+            self.read_back(&stored, ticket).await?;
+        }
         Ok(Did::Moved)
     }
 

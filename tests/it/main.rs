@@ -16,6 +16,7 @@ mod docs;
 mod kill;
 mod layout;
 mod model;
+mod real_crms;
 mod reference;
 mod restart;
 mod sandbox;

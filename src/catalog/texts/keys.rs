@@ -207,6 +207,7 @@ texts! {
     StaffDoneReject = "staff"."done_reject", Message, Rejected, ["marker"];
     StaffTooLate = "staff"."too_late", Message, Free, ["marker", "state"];
     StaffLateTwin = "staff"."late_twin", Message, Free, ["marker", "number", "other"];
+    StaffKeyDropped = "staff"."key_dropped", Message, Free, ["number"];
     StaffCrmRefusesUs = "staff"."crm_refuses_us", Message, Free, [];
     StaffButtonWhy = "staff"."button_why", Button, Free, [];
     StaffHintLink = "staff"."hint_link", Message, Free, ["marker"];
