@@ -15,7 +15,6 @@ mod dialog;
 mod docs;
 mod kill;
 mod layout;
-mod model;
 mod reference;
 mod restart;
 mod sandbox;
