@@ -16,6 +16,7 @@ mod docs;
 mod kill;
 mod layout;
 mod reference;
+mod repeat;
 mod restart;
 mod sandbox;
 mod slots;
