@@ -136,6 +136,49 @@ pub(crate) async fn run<F: Future<Output = ()>>(kind: Kind, body: impl FnOnce(Da
     }
 }
 
+/// A database that its owner takes away with [`remove`], for tests that copy one many times.
+pub(crate) async fn make(kind: Kind) -> Database {
+    match kind {
+        Kind::Sqlite => {
+            let folder = scratch("zayavka-test-");
+            let url = format!("sqlite://{}", folder.path().join("zayavka.db").display());
+            Database { url, _folder: Some(Arc::new(folder)) }
+        }
+        Kind::Postgres => make_postgres("").await,
+    }
+}
+
+async fn make_postgres(from: &str) -> Database {
+    let server = server();
+    let name = format!("zayavka_{}", time_ordered(SystemClock.now(), &SystemDice).simple());
+    execute(&connect(&server).await, &format!("CREATE DATABASE {name}{from}")).await;
+    let (before, _) = server.rsplit_once('/').unwrap_or_else(|| panic!("{server} names no database"));
+    Database { url: format!("{before}/{name}"), _folder: None }
+}
+
+/// A copy of a database nobody is connected to.
+pub(crate) async fn copy(of: &Database) -> Database {
+    if let Some(folder) = &of._folder {
+        let copy = make(Kind::Sqlite).await;
+        for entry in std::fs::read_dir(folder.path()).unwrap() {
+            let entry = entry.unwrap();
+            let to = copy._folder.as_ref().unwrap().path().join(entry.file_name());
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+        return copy;
+    }
+    let (_, name) = of.url.rsplit_once('/').unwrap();
+    make_postgres(&format!(" TEMPLATE {name}")).await
+}
+
+/// Takes a made database away.
+pub(crate) async fn remove(database: Database) {
+    if database._folder.is_none() {
+        let (_, name) = database.url.rsplit_once('/').unwrap();
+        execute(&connect(&server()).await, &format!("DROP DATABASE {name} WITH (FORCE)")).await;
+    }
+}
+
 async fn connect(url: &str) -> DatabaseConnection {
     let mut options = sea_orm::ConnectOptions::new(url);
     options.max_connections(1).sqlx_logging(false);
