@@ -17,7 +17,6 @@ mod dialog;
 mod docs;
 mod kill;
 mod layout;
-mod model;
 mod reference;
 mod repeat;
 mod replicas;
