@@ -13,8 +13,7 @@ use crate::{
 };
 
 /// What may become of the first call to the CRM, one loop each.
-const CRM: [Option<&str>; 5] =
-    [None, Some("lose_answer"), Some("half_answer"), Some("error_after"), Some("junk")];
+const CRM: [Option<&str>; 5] = [None, Some("lose_answer"), Some("half_answer"), Some("error_after"), Some("junk")];
 
 /// What may become of the first call to Telegram that shows the card.
 const TELEGRAM: [Option<&str>; 3] = [None, Some("lose_answer"), Some("half_answer")];
