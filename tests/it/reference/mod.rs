@@ -72,6 +72,7 @@ on_both! {
             all.illegal += one.illegal;
             all.stale += one.stale;
         }
+        drop(lives);
         let moved: usize = all.moved.values().sum();
         println!("{} transitions: {moved} taken, {} refused, {} stale: {:?}", moved + all.illegal + all.stale, all.illegal, all.stale, all.moved);
         assert!(moved + all.illegal + all.stale >= wanted);
