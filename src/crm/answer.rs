@@ -171,6 +171,7 @@ pub(super) fn record_holds(
     let is_same = |text: String| match same {
         Same::Exact => text == wanted,
         Same::IgnoreCase => text.to_lowercase() == wanted.to_lowercase(),
+        Same::Contains => text.contains(wanted),
         Same::Digits => last_digits(&text).is_some_and(|digits| Some(digits) == last_digits(wanted)),
     };
     (!found.is_empty()).then(|| found.into_iter().filter_map(scalar).any(is_same))

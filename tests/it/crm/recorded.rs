@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use zayavka::{
     catalog::profile::{self, built_in},
     crm::{Crm, steps::Forgetful},
+    domain::ticket::TicketOrder,
     ids::{ExternalKey, Marker},
 };
 
@@ -27,6 +28,8 @@ struct Recording {
     /// Secrets; the generic profiles' token where absent.
     #[serde(default)]
     secrets: BTreeMap<String, String>,
+    /// The e-mail address of the order, which has none otherwise.
+    email: Option<String>,
     case: Vec<Case>,
 }
 
@@ -134,13 +137,13 @@ impl Call {
         }]
     }
 
-    async fn outcome(&self, crm: &Crm, steps: &Forgetful) -> Json {
+    async fn outcome(&self, crm: &Crm, order: &TicketOrder, steps: &Forgetful) -> Json {
         let marker = Marker::of(key());
         let said = match self.does.split_once(' ') {
             Some(("verify", number)) => serde_json::to_value(crm.verify(number, key(), &marker).await),
             _ if self.does == "look" => serde_json::to_value(crm.look(key(), &marker).await),
             _ if self.does == "create" => {
-                serde_json::to_value(crm.create(&crm.prepare(&order()).expect("it fits"), steps).await)
+                serde_json::to_value(crm.create(&crm.prepare(order).expect("it fits"), steps).await)
             }
             _ => panic!("`{}` is nothing a CRM does", self.does),
         };
@@ -181,10 +184,12 @@ impl Recording {
         let exchanges: Vec<Exchange> = case.call.iter().flat_map(Call::exchanges).collect();
         let peer = Peer::new(exchanges.iter().map(Exchange::act).collect()).await;
         let (crm, steps) = (self.crm(peer.address), Forgetful::default());
+        let mut order = order();
+        order.contact.email.clone_from(&self.email);
         let mut asked = 0;
         for call in &case.call {
             let what = format!("{}, {}, {}", self.profile, case.name, call.does);
-            let said = call.outcome(&crm, &steps).await;
+            let said = call.outcome(&crm, &order, &steps).await;
             let requests = peer.requests();
             for (exchange, request) in call.exchanges().iter().zip(requests.iter().skip(asked)) {
                 exchange.compare(&what, request);

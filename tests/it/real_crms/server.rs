@@ -4,7 +4,6 @@
 
 use std::{
     fs,
-    io::Write as _,
     net::{Ipv4Addr, TcpListener},
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
@@ -54,15 +53,13 @@ pub(super) struct Server {
     pub(super) port: u16,
     database: PathBuf,
     guard: Child,
-    pid: String,
 }
 
-/// The shell that starts a server, says its number, and stops it when its own standard input ends.
+/// The shell that starts a server and stops it when its own standard input ends.
 const GUARD: &str = r#"
 "$@" >"$ZAYAVKA_LOG" 2>&1 </dev/null & pid=$!
-echo "$pid"
 cat >/dev/null
-kill -CONT "$pid" 2>/dev/null; kill -TERM "$pid" 2>/dev/null; wait "$pid"
+kill -TERM "$pid" 2>/dev/null; wait "$pid"
 "#;
 
 impl Server {
@@ -82,8 +79,8 @@ impl Server {
         }
         let port = free_port();
         let command = (recipe.start)(&folder, port);
-        let (guard, pid) = guarded(&command, &folder.join("log"));
-        let server = Self { seed, port, database, guard, pid };
+        let guard = guarded(&command, &folder.join("log"));
+        let server = Self { seed, port, database, guard };
         server.comes_up(recipe.sign_of_life, &folder.join("log")).await;
         server
     }
@@ -118,9 +115,9 @@ impl Server {
     }
 
     fn signal(&self, signal: &str) {
-        // The whole group: servers work in several processes.
-        let sent = Command::new("kill").args([signal, "--", &format!("-{}", self.pid)]).status();
-        assert!(sent.is_ok_and(|status| status.success()), "kill {signal} {}", self.pid);
+        // The whole group, which is the guard's: servers work in several processes.
+        let sent = Command::new("kill").args([signal, "--", &format!("-{}", self.guard.id())]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "kill {signal} of the group {}", self.guard.id());
     }
 
     /// One number out of the server's own database.
@@ -137,6 +134,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        // A test that fails while the server is frozen must not leave it so: the guard would never see its pipe close.
+        let _ = Command::new("kill").args(["-CONT", "--", &format!("-{}", self.guard.id())]).status();
         drop(self.guard.stdin.take());
         let _ = self.guard.wait();
     }
@@ -166,22 +165,16 @@ fn made(recipe: &Recipe) -> PathBuf {
     folder
 }
 
-fn guarded(command: &Command, log: &Path) -> (Child, String) {
-    use std::io::BufRead as _;
+fn guarded(command: &Command, log: &Path) -> Child {
     let mut shell = Command::new("sh");
-    // `set -m`: the server gets a process group of its own, so that signals reach all of it and nothing else.
-    shell.args(["-c", &format!("set -m\n{GUARD}"), "guard"]).arg(command.get_program()).args(command.get_args());
-    shell.env("ZAYAVKA_LOG", log).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+    shell.args(["-c", GUARD, "guard"]).arg(command.get_program()).args(command.get_args());
+    // A group of its own, so that signals reach all of the server and nothing else.
+    shell.env("ZAYAVKA_LOG", log).stdin(Stdio::piped()).process_group(0);
     shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     if let Some(folder) = command.get_current_dir() {
         shell.current_dir(folder);
     }
-    let mut guard = shell.spawn().expect("a shell");
-    let _ = std::io::stdout().flush();
-    let mut pid = String::new();
-    let stdout = guard.stdout.take().expect("its output");
-    std::io::BufReader::new(stdout).read_line(&mut pid).expect("the server's number");
-    (guard, pid.trim().to_owned())
+    shell.spawn().expect("a shell")
 }
 
 fn free_port() -> u16 {

@@ -245,11 +245,13 @@ pub(super) fn matching(parent: &Section<'_>, names: &Names, purpose: Use) -> Opt
         }
         Some(equals)
     });
-    let same = match (section.bool("ignore_case").unwrap_or(false), section.bool("digits").unwrap_or(false)) {
-        (_, true) => Same::Digits,
-        (true, false) => Same::IgnoreCase,
-        (false, false) => Same::Exact,
-    };
+    let ways = [("ignore_case", Same::IgnoreCase), ("digits", Same::Digits), ("contains", Same::Contains)];
+    let mut same = ways.into_iter().filter(|(key, _)| section.bool(key).unwrap_or(false)).map(|(_, same)| same);
+    let (first, second) = (same.next(), same.next());
+    if second.is_some() {
+        section.error("path", "one way of comparing, not several", "`ignore_case`, `digits` or `contains`");
+    }
+    let same = first.unwrap_or(Same::Exact);
     section.finish();
     (!path.is_empty()).then_some(Match { path, equals: equals?, same })
 }

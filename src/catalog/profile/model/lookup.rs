@@ -72,6 +72,8 @@ pub enum Same {
     Exact,
     /// In any case of letters.
     IgnoreCase,
+    /// It stands somewhere in the text: our key in a title.
+    Contains,
     /// The same last ten digits, whatever stands between them: telephone numbers.
     Digits,
 }
