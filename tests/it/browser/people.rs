@@ -86,8 +86,7 @@ async fn staff_settle_what_could_not_be_looked_up_and_both_clients_are_told() {
 
     let boriss_card = format!("Случай {boriss}");
     let look = "const card = eyes.said(...args.slice(0, 2)); return card && eyes.keyOf(card, args[2])";
-    let look =
-        visit.wait("Boris's card", look, &[DESK.into(), boriss_card.into(), "Поискать ещё раз".into()]).await;
+    let look = visit.wait("Boris's card", look, &[DESK.into(), boriss_card.into(), "Поискать ещё раз".into()]).await;
     visit.browser().click(&super::webdriver::Session::element(&look)).await;
     visit.says(BORIS, &[&format!("№ {boriss_number} создана")]).await;
     visit.says(DESK, &[&format!("Случай {boriss} решён")]).await;

@@ -20,7 +20,7 @@ pub(crate) const DESK: &str = "staff";
 
 pub(crate) const SUBMIT: &str = "Отправить заявку";
 
-/// A script that answers as soon as its body does, looking again after each change of the page.
+/// A script that answers as soon as its body does, looking again after each change of the page, its size or its motion.
 const WATCH: &str = r#"
 const done = arguments[arguments.length - 1];
 const [limit, args] = arguments;
@@ -29,6 +29,7 @@ const finish = (answer) => {
   if (over) return;
   over = true;
   watcher.disconnect();
+  for (const event of events) removeEventListener(event, look, true);
   clearTimeout(timer);
   done(answer);
 };
@@ -40,6 +41,8 @@ const look = () => {
     trouble = String(error);
   }
 };
+const events = ["resize", "scroll", "focusin", "animationend", "transitionend"];
+for (const event of events) addEventListener(event, look, true);
 const watcher = new MutationObserver(look);
 watcher.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
 const timer = setTimeout(() => finish({ trouble }), limit);
