@@ -175,3 +175,19 @@ async fn the_page_and_the_bot_speak_the_visitors_language() {
     assert_eq!(visit.look("return document.documentElement.lang", &[]).await, "ru");
     visit.close().await;
 }
+
+#[tokio::test]
+async fn a_page_left_alone_says_so_keeps_what_was_typed_and_comes_back_by_itself() {
+    let visit = Visit::open().await;
+    visit.fill(ANNA, "Анна").await;
+    let input = visit.browser().find("#input-101").await;
+    visit.browser().type_into(&input, "ещё не отправлено").await;
+    let visit = visit.restart_the_sandbox().await;
+    visit
+        .wait("an empty chat, as the new sandbox has it", "return eyes.messages(args[0]).length === 0", &[ANNA.into()])
+        .await;
+    assert_eq!(visit.look("return document.querySelector('#input-101').value", &[]).await, "ещё не отправлено");
+    visit.order(BORIS, "Борис").await;
+    visit.counts(1).await;
+    visit.close().await;
+}

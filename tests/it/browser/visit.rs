@@ -3,6 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::{
     chrome::Chrome,
@@ -89,7 +90,7 @@ impl Visit {
     }
 
     /// Ends browser and sandbox. The page never complained and never spoke to anybody else; nothing stays behind.
-    pub(crate) async fn close(self) {
+    pub(crate) async fn close(mut self) {
         assert_eq!(self.look("return eyes.errors", &[]).await, json!([]), "the page's scripts failed");
         let console = self.browser().log("browser").await;
         assert_eq!(console, Vec::<Value>::new(), "the console is not empty");
@@ -110,6 +111,27 @@ impl Visit {
             .collect();
         assert!(asked.iter().any(|url| self.is_own(url)), "the network was not watched");
         asked
+    }
+
+    /// Stops the whole sandbox under the page, waits until the page has noticed, and starts another at the same address.
+    pub(crate) async fn restart_the_sandbox(mut self) -> Self {
+        let listen = self.sandbox.page().trim_start_matches("http://").trim_end_matches('/').to_owned();
+        self.sandbox.stop();
+        self.wait(
+            "the word that nobody is there",
+            "return !document.querySelector('[data-testid=banner]').hidden",
+            &[],
+        )
+        .await;
+        self.picture("9-nobody-there").await;
+        self.sandbox = Sandbox::start_at(&listen, &[], TempDir::new().unwrap());
+        let back = "return document.querySelector('[data-testid=link][data-up=yes]')";
+        self.wait("the page's connection", back, &[]).await;
+        // Nobody answered for a while: the console says so, and may.
+        let console = self.browser().log("browser").await;
+        let refused = |line: &Value| line["message"].as_str().is_some_and(|words| words.contains("net::ERR_"));
+        assert!(console.iter().all(refused), "the console says more: {console:?}");
+        self
     }
 
     fn is_own(&self, url: &str) -> bool {
