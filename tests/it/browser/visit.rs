@@ -213,9 +213,10 @@ impl Visit {
 
     /// Everything the bot ever said to a client was true and calm.
     pub(crate) async fn was_honest(&self, chat: &str) {
-        let said = self.sandbox.ever_said(chat.parse().unwrap()).await;
+        let chat: i64 = chat.parse().unwrap();
+        let said = self.sandbox.ever_said(chat).await;
         let acks = self.sandbox.get("/acks").await;
-        let answered = acks["acks"].as_array().unwrap().iter().filter(|ack| ack["chat"].to_string() == chat);
+        let answered = acks["acks"].as_array().unwrap().iter().filter(|ack| ack["chat"] == chat);
         for text in said.iter().map(String::as_str).chain(answered.filter_map(|ack| ack["text"].as_str())) {
             let low = text.to_lowercase();
             assert!(!low.contains("ошибк") && !low.contains("ещё раз"), "this frightens: {text}");
