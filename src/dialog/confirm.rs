@@ -13,6 +13,7 @@ use crate::{
         ticket::TicketOrder,
     },
     ids::{ConfirmVersion, DraftId, ExternalKey, Marker, OperationId},
+    metrics,
     store::{
         StoreError, drafts,
         operations::{self, Stored},
@@ -38,6 +39,7 @@ impl Visit<'_> {
             return toast(Key::TapForeign);
         }
         if let Some(stored) = operations::by_draft_version(self.tx.as_ref(), id, version).await? {
+            metrics::count(metrics::Counter::TapsRepeated);
             return Ok(Handled::toast(tap_words(self.texts(), &self.lang, &stored.operation)));
         }
         if !draft.is_open() {

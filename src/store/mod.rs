@@ -9,6 +9,7 @@ pub mod cases;
 pub mod drafts;
 pub mod entity;
 mod error;
+pub mod gauges;
 pub mod inbox;
 pub mod journal;
 pub mod leases;
