@@ -150,6 +150,35 @@ fn resending() -> Options {
 }
 
 on_both! {
+    async fn a_refusal_of_any_length_and_look_is_shown_to_the_person(db: Database) {
+        let words = format!("<b>Нельзя</b>\u{0}\u{202e}\n\r\t{}", "длинно ".repeat(2_000));
+        let fault = json!({ "on": "POST /tickets", "do": "refuse", "body": { "message": words } });
+        let world = submitted(db, Options::searchable(), fault).await;
+        let shown = world.last_text(ANNA).await;
+        assert!(shown.starts_with("Заявку не приняли.") && shown.contains("Нельзя"), "{shown}");
+        assert!(!shown.contains(['\u{0}', '\u{202e}']), "{shown}");
+        assert!(shown.contains("Измените ответы и отправьте её"), "{shown}");
+        assert!(world.said(STAFF).await.is_empty());
+        world.finish().await;
+    }
+
+    async fn what_the_crm_repeats_of_our_secrets_is_told_to_nobody(db: Database) {
+        let body = json!({ "message": "token sandbox-secret is wrong: Authorization: Bearer sandbox-secret" });
+        let fault = json!({ "on": "POST /tickets", "do": "error_before", "status": 401, "body": body });
+        let mut world = submitted(db, Options::searchable(), fault).await;
+        let marker = world.marker(ANNA).await;
+        world.staff(&format!("/why {marker}")).await;
+        let told = world.said(STAFF).await.join("\n");
+        assert!(told.contains("учётные данные") && !told.contains("sandbox-secret"), "{told}");
+        world.staff("/resume").await;
+        world.pass(MINUTE).await;
+        let fault = json!({ "on": "POST /tickets", "do": "refuse", "body": { "message": "Bearer sandbox-secret" } });
+        world.fault(fault).await;
+        world.apply(ANNA).await;
+        assert!(!world.said(ANNA).await.join("\n").contains("sandbox-secret"));
+        world.finish().await;
+    }
+
     async fn where_the_operator_says_so_absence_is_sent_again(db: Database) {
         let fault = json!({ "on": "POST /tickets", "do": "error_before", "status": 500 });
         let mut world = submitted(db, resending(), fault).await;

@@ -160,21 +160,24 @@ async fn make_postgres(from: &str) -> Database {
 pub(crate) async fn copy(of: &Database) -> Database {
     if let Some(folder) = &of._folder {
         let copy = make(Kind::Sqlite).await;
-        for entry in std::fs::read_dir(folder.path()).unwrap() {
-            let entry = entry.unwrap();
-            let to = copy._folder.as_ref().unwrap().path().join(entry.file_name());
-            std::fs::copy(entry.path(), to).unwrap();
-        }
+        let to = copy._folder.as_ref().map_or(folder.path(), |folder| folder.path());
+        let copied = std::fs::read_dir(folder.path()).and_then(|entries| {
+            entries.into_iter().try_for_each(|entry| {
+                let entry = entry?;
+                std::fs::copy(entry.path(), to.join(entry.file_name())).map(|_| ())
+            })
+        });
+        copied.unwrap_or_else(|error| panic!("the database cannot be copied: {error}"));
         return copy;
     }
-    let (_, name) = of.url.rsplit_once('/').unwrap();
+    let (_, name) = of.url.rsplit_once('/').unwrap_or_else(|| panic!("{} names no database", of.url));
     make_postgres(&format!(" TEMPLATE {name}")).await
 }
 
 /// Takes a made database away.
 pub(crate) async fn remove(database: Database) {
     if database._folder.is_none() {
-        let (_, name) = database.url.rsplit_once('/').unwrap();
+        let (_, name) = database.url.rsplit_once('/').unwrap_or_else(|| panic!("{} names no database", database.url));
         execute(&connect(&server()).await, &format!("DROP DATABASE {name} WITH (FORCE)")).await;
     }
 }

@@ -2,6 +2,7 @@
 #![expect(unreachable_pub, reason = "a test binary has no outside; `pub` here means beyond its own file")]
 
 mod bad_input;
+mod browser;
 mod catalog;
 mod command;
 mod commands;
@@ -16,8 +17,11 @@ mod docs;
 mod kill;
 mod layout;
 mod reference;
+mod repeat;
+mod replicas;
 mod restart;
 mod sandbox;
+mod shelf;
 mod slots;
 mod taps;
 mod telegram_faults;

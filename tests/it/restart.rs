@@ -131,6 +131,7 @@ on_both! {
             world.kill_at("*", nth);
             world.pass(Duration::from_secs(45)).await;
             if world.is_alive() {
+                world.lives_on();
                 break;
             }
             deaths += 1;

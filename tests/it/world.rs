@@ -147,6 +147,11 @@ impl World {
         *self.death.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some((point, nth));
     }
 
+    /// Takes the order to die back.
+    pub(crate) fn lives_on(&self) {
+        *self.death.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+    }
+
     /// Whether the service runs.
     pub(crate) fn is_alive(&self) -> bool {
         self.service.is_some()

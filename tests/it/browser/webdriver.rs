@@ -45,7 +45,8 @@ impl Session {
     pub(crate) async fn open(driver: &str, capabilities: Value) -> Self {
         let http = Client::builder().no_proxy().timeout(COMMAND).build().unwrap();
         let new = Self { http, base: driver.to_owned() };
-        let opened = new.call(Method::POST, "/session", json!({ "capabilities": { "alwaysMatch": capabilities } })).await;
+        let opened =
+            new.call(Method::POST, "/session", json!({ "capabilities": { "alwaysMatch": capabilities } })).await;
         let id = opened["sessionId"].as_str().unwrap_or_else(|| panic!("no session was opened: {opened}"));
         Self { base: format!("{driver}/session/{id}"), ..new }
     }
@@ -55,7 +56,8 @@ impl Session {
         if method == Method::POST {
             request = request.json(&body);
         }
-        let answer = request.send().await.unwrap_or_else(|error| panic!("{path}: chromedriver does not answer: {error}"));
+        let answer =
+            request.send().await.unwrap_or_else(|error| panic!("{path}: chromedriver does not answer: {error}"));
         let status = answer.status();
         let answer: Value = answer.json().await.unwrap_or_else(|error| panic!("{path}: {status}, no JSON: {error}"));
         let value = &answer["value"];
