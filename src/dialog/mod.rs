@@ -157,7 +157,7 @@ impl Visit<'_> {
             Some(Intent::Submit { draft, revision, version }) => self.submit(draft, revision, version).await,
             Some(Intent::Draft { draft, revision, wish }) => self.wish(draft, revision, wish).await,
             Some(Intent::Begin { form }) => self.begin_tapped(&form).await,
-            Some(Intent::Case { .. }) => Ok(Handled::toast(self.text(Key::TapNotAllowed, &[]))),
+            Some(Intent::Case { .. } | Intent::Queue { .. }) => Ok(Handled::toast(self.text(Key::TapNotAllowed, &[]))),
             None => Ok(Handled::toast(self.text(Key::TapStale, &[]))),
         }
     }

@@ -29,6 +29,16 @@ pub enum Notice {
         /// Which of its cases.
         case: i64,
     },
+    /// The staff's card of a case about no operation.
+    Desk {
+        /// Which case.
+        case: i64,
+    },
+    /// To a person who has waited long: where it stands, once.
+    Waiting {
+        /// Which operation.
+        operation: OperationId,
+    },
     /// To staff: the CRM holds another ticket for an operation that has ended.
     Twin {
         /// Which.
@@ -93,6 +103,11 @@ pub enum Keyboard {
     Reply(Vec<Vec<ReplyButton>>),
     /// Takes such buttons away.
     Remove,
+    /// Makes the person's next message an answer to this one: in a group the bot sees no others.
+    Answer {
+        /// Only for whom the text names by their `@name`.
+        named_only: bool,
+    },
 }
 
 /// A button under a message.
@@ -174,6 +189,8 @@ pub enum NoticeKind {
     Created,
     /// "Rejected", as a message of its own.
     Rejected,
+    /// "It takes longer", to a person who has waited long.
+    Waiting,
     /// A case's card, or an alert.
     StaffCard,
     /// An answer to a staff command.
@@ -189,6 +206,7 @@ impl NoticeKind {
             Self::Card => "card",
             Self::Created => "created",
             Self::Rejected => "rejected",
+            Self::Waiting => "waiting",
             Self::StaffCard => "staff_card",
             Self::StaffReply => "staff_reply",
         }
@@ -199,7 +217,7 @@ impl NoticeKind {
     pub fn priority(self) -> i32 {
         match self {
             Self::Card | Self::Created | Self::Rejected => 0,
-            Self::Dialog => 1,
+            Self::Dialog | Self::Waiting => 1,
             Self::StaffReply => 2,
             Self::StaffCard => 3,
         }

@@ -98,7 +98,8 @@ impl Outbox {
     /// The chat as it is today, and the message to edit; `None` while Telegram wants silence there.
     async fn route(&self, row: &Row, now: Timestamp) -> Result<Option<Route>, StoreError> {
         let (asked, thread) = if row.chat == STAFF {
-            (self.roster.chat.unwrap_or(STAFF), row.thread.or(self.roster.thread))
+            let roster = self.roster.now();
+            (roster.chat.unwrap_or(STAFF), row.thread.or(roster.thread))
         } else {
             (row.chat, row.thread)
         };

@@ -1,74 +1,215 @@
-//! Cases: what staff settle. At most one is open for an operation, and each change of it gets a new number, so that a
-//! decision made on an old card is known as such.
+//! Cases: what staff settle. At most one is open a matter, and each change of it gets a new number, so that a decision
+//! made on an old card is known as such.
 
 use sea_orm::{
     ActiveValue::{NotSet, Set},
     ColumnTrait as _, ConnectionTrait, EntityTrait as _, ExprTrait as _, QueryFilter as _, QueryOrder as _,
-    QuerySelect as _,
+    QuerySelect as _, Select, UpdateMany,
     sea_query::Expr,
 };
+use uuid::Uuid;
 
-use super::{StoreError, entity::cases, to_json};
-use crate::{clock::Timestamp, domain::operation::ReviewReason, ids::OperationId};
+use super::{
+    StoreError,
+    entity::cases::{self, Column},
+    outbox::{self, Letter, STAFF},
+    to_json,
+};
+use crate::{
+    clock::Timestamp,
+    domain::{
+        delivery::OnUnknown,
+        notice::{Notice, NoticeKind},
+        review::Matter,
+    },
+    ids::{BotId, OperationId, UserId},
+};
 
 /// A case, as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
     /// Its number.
     pub id: i64,
-    /// About which operation.
-    pub operation: OperationId,
-    /// Why a human must choose.
-    pub reason: ReviewReason,
+    /// About which operation, if about one.
+    pub operation: Option<OperationId>,
+    /// What a human must look at.
+    pub matter: Matter,
     /// Grows with every change.
     pub rev: i64,
     /// Since when.
     pub opened_at: Timestamp,
-    /// When it was closed.
-    pub closed_at: Option<Timestamp>,
+    /// Who works on it, and until when nobody else does.
+    pub taken: Option<Taken>,
+    /// Who wants to create it after all and waits for another person's consent, and why.
+    pub asked: Option<(UserId, String)>,
+    /// How far reminders have gone: 0 none, 1 reviewers, 2 owners.
+    pub reminded: i32,
+    /// Set once it is closed.
+    pub closed: Option<Closed>,
 }
 
-/// Opens a case, or gives the open one its new reason. Returns its number.
+/// Who works on a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// Who.
+    pub by: UserId,
+    /// Until when.
+    pub until: Timestamp,
+}
+
+/// How a case ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closed {
+    /// When.
+    pub at: Timestamp,
+    /// By whom; absent when it settled by itself.
+    pub by: Option<UserId>,
+    /// What they did, in one word.
+    pub how: Option<String>,
+}
+
+/// A case to open.
+#[derive(Debug, Clone, Copy)]
+pub struct New<'a> {
+    /// Whose case.
+    pub bot: BotId,
+    /// About which operation and which form, if about one.
+    pub about: Option<(OperationId, &'a str)>,
+    /// What a human must look at.
+    pub matter: &'a Matter,
+}
+
+/// What a queue is filtered by; nothing set shows all of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only this form's.
+    pub form: Option<String>,
+    /// Only this reason's word.
+    pub word: Option<String>,
+    /// Only what this person works on.
+    pub taken_by: Option<UserId>,
+}
+
+impl Case {
+    /// Who works on it now; a take that is over counts as none.
+    #[must_use]
+    pub fn holder(&self, now: Timestamp) -> Option<Taken> {
+        self.taken.filter(|taken| taken.until > now)
+    }
+
+    /// The name its card has.
+    #[must_use]
+    pub fn card(&self) -> String {
+        card(self.id)
+    }
+}
+
+/// The name of a case's card.
+#[must_use]
+pub fn card(case: i64) -> String {
+    format!("case:{case}")
+}
+
+/// Opens a case, or gives the open one of the same matter its new reason. Returns its number.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn open<C: ConnectionTrait>(
-    db: &C,
-    operation: OperationId,
-    reason: &ReviewReason,
-    now: Timestamp,
-) -> Result<i64, StoreError> {
-    if let Some(case) = open_of(db, operation).await? {
-        cases::Entity::update_many()
-            .col_expr(cases::Column::Reason, Expr::value(to_json(reason)?))
-            .col_expr(cases::Column::Rev, Expr::col(cases::Column::Rev).add(1))
-            .filter(cases::Column::Id.eq(case.id))
+pub async fn open<C: ConnectionTrait>(db: &C, new: New<'_>, now: Timestamp) -> Result<i64, StoreError> {
+    let operation = new.about.map_or(Uuid::nil(), |(operation, _)| operation.0);
+    let (matter, word) = (write(new.matter)?, new.matter.word());
+    let known = cases::Entity::find()
+        .filter(Column::OperationId.eq(operation))
+        .filter(Column::Kind.eq(new.matter.kind()))
+        .filter(Column::Subject.eq(new.matter.subject()))
+        .filter(Column::BotId.is_in([0, new.bot.0]))
+        .filter(Column::ClosedAt.is_null())
+        .one(db)
+        .await?;
+    if let Some(known) = known {
+        changed(known.id)
+            .col_expr(Column::Reason, Expr::value(matter))
+            .col_expr(Column::Word, Expr::value(word))
+            .col_expr(Column::AskedBy, Expr::value(Option::<i64>::None))
+            .col_expr(Column::AskedReason, Expr::value(Option::<String>::None))
             .exec(db)
             .await?;
-        return Ok(case.id);
+        return Ok(known.id);
     }
     let row = cases::ActiveModel {
         id: NotSet,
-        operation_id: Set(operation.0),
-        reason: Set(to_json(reason)?),
+        operation_id: Set(operation),
+        reason: Set(matter),
         rev: Set(1),
         opened_at: Set(now.0),
         taken_by: Set(None),
         taken_until: Set(None),
         closed_at: Set(None),
+        bot_id: Set(new.bot.0),
+        kind: Set(new.matter.kind().to_owned()),
+        subject: Set(new.matter.subject()),
+        word: Set(word.to_owned()),
+        form_id: Set(new.about.map_or(String::new(), |(_, form)| form.to_owned())),
+        reminded: Set(0),
+        asked_by: Set(None),
+        asked_reason: Set(None),
+        closed_by: Set(None),
+        closed_how: Set(None),
     };
     Ok(cases::Entity::insert(row).exec(db).await?.last_insert_id)
 }
 
-/// Notes that the open case changed. Returns its number, if there is one.
+/// Opens a case and shows its card.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn raise<C: ConnectionTrait>(
+    db: &C,
+    new: New<'_>,
+    on_unknown: OnUnknown,
+    now: Timestamp,
+) -> Result<i64, StoreError> {
+    let case = open(db, new, now).await?;
+    show(db, new.bot, case, new.about.map(|(operation, _)| operation), on_unknown, now).await?;
+    Ok(case)
+}
+
+/// Puts a case's card on its way, as the case is when it is sent.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn show<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    case: i64,
+    operation: Option<OperationId>,
+    on_unknown: OnUnknown,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let notice = match operation {
+        Some(operation) => Notice::Case { operation, case },
+        None => Notice::Desk { case },
+    };
+    let kind = NoticeKind::StaffCard;
+    let letter =
+        Letter { bot, chat: STAFF, thread: None, kind, card: Some(card(case)), operation, notice, on_unknown };
+    outbox::put(db, &letter, now).await
+}
+
+/// Notes that the open review of an operation changed. Returns its number, if there is one.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
 pub async fn touch<C: ConnectionTrait>(db: &C, operation: OperationId) -> Result<Option<i64>, StoreError> {
-    change(db, operation, None).await
+    let Some(case) = open_of(db, operation).await? else { return Ok(None) };
+    changed(case.id)
+        .col_expr(Column::AskedBy, Expr::value(Option::<i64>::None))
+        .col_expr(Column::AskedReason, Expr::value(Option::<String>::None))
+        .exec(db)
+        .await?;
+    Ok(Some(case.id))
 }
 
-/// Closes the open case. Returns its number, if there is one.
+/// Closes the open review of an operation. Returns its number, if there is one.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
@@ -77,35 +218,109 @@ pub async fn close<C: ConnectionTrait>(
     operation: OperationId,
     now: Timestamp,
 ) -> Result<Option<i64>, StoreError> {
-    change(db, operation, Some(now)).await
-}
-
-async fn change<C: ConnectionTrait>(
-    db: &C,
-    operation: OperationId,
-    close_at: Option<Timestamp>,
-) -> Result<Option<i64>, StoreError> {
     let Some(case) = open_of(db, operation).await? else { return Ok(None) };
-    cases::Entity::update_many()
-        .col_expr(cases::Column::Rev, Expr::col(cases::Column::Rev).add(1))
-        .col_expr(cases::Column::ClosedAt, Expr::value(close_at.map(|at| at.0)))
-        .filter(cases::Column::Id.eq(case.id))
-        .exec(db)
-        .await?;
+    changed(case.id).col_expr(Column::ClosedAt, Expr::value(now.0)).exec(db).await?;
     Ok(Some(case.id))
 }
 
-/// The open case of an operation.
+/// Closes the open cases about an inbox or outbox row. Returns their numbers and operations.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or a row cannot be read.
+pub async fn close_about<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    kind: &str,
+    subject: i64,
+    now: Timestamp,
+) -> Result<Vec<Case>, StoreError> {
+    let about = of_bot(bot).filter(Column::Kind.eq(kind)).filter(Column::Subject.eq(subject));
+    let open = read_all(about.filter(Column::ClosedAt.is_null()).all(db).await?)?;
+    for case in &open {
+        changed(case.id).col_expr(Column::ClosedAt, Expr::value(now.0)).exec(db).await?;
+    }
+    Ok(open)
+}
+
+/// Closes one case by a person's decision. `false` when it changed meanwhile.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn settle<C: ConnectionTrait>(
+    db: &C,
+    case: &Case,
+    by: UserId,
+    how: &str,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let settled = changed(case.id)
+        .col_expr(Column::ClosedAt, Expr::value(now.0))
+        .col_expr(Column::ClosedBy, Expr::value(by.0))
+        .col_expr(Column::ClosedHow, Expr::value(how))
+        .filter(Column::Rev.eq(case.rev))
+        .filter(Column::ClosedAt.is_null());
+    Ok(settled.exec(db).await?.rows_affected == 1)
+}
+
+/// Gives a case to somebody, or to nobody. `false` when it changed meanwhile.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn hand<C: ConnectionTrait>(db: &C, case: &Case, to: Option<Taken>) -> Result<bool, StoreError> {
+    let handed = changed(case.id)
+        .col_expr(Column::TakenBy, Expr::value(to.map(|taken| taken.by.0)))
+        .col_expr(Column::TakenUntil, Expr::value(to.map(|taken| taken.until.0)))
+        .filter(Column::Rev.eq(case.rev))
+        .filter(Column::ClosedAt.is_null());
+    Ok(handed.exec(db).await?.rows_affected == 1)
+}
+
+/// Notes who wants to create it after all. `false` when the case changed meanwhile.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn ask<C: ConnectionTrait>(db: &C, case: &Case, by: UserId, reason: &str) -> Result<bool, StoreError> {
+    let asked = changed(case.id)
+        .col_expr(Column::AskedBy, Expr::value(by.0))
+        .col_expr(Column::AskedReason, Expr::value(reason))
+        .filter(Column::Rev.eq(case.rev))
+        .filter(Column::ClosedAt.is_null());
+    Ok(asked.exec(db).await?.rows_affected == 1)
+}
+
+/// Notes that a reminder has gone so far. `false` when another process was quicker: then it is not ours to say.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn note_reminder<C: ConnectionTrait>(db: &C, case: i64, from: i32, to: i32) -> Result<bool, StoreError> {
+    let noted = cases::Entity::update_many()
+        .col_expr(Column::Reminded, Expr::value(to))
+        .filter(Column::Id.eq(case))
+        .filter(Column::Reminded.eq(from));
+    Ok(noted.exec(db).await?.rows_affected == 1)
+}
+
+/// The open review of an operation.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used or the row cannot be read.
 pub async fn open_of<C: ConnectionTrait>(db: &C, operation: OperationId) -> Result<Option<Case>, StoreError> {
     let row = cases::Entity::find()
-        .filter(cases::Column::OperationId.eq(operation.0))
-        .filter(cases::Column::ClosedAt.is_null())
+        .filter(Column::OperationId.eq(operation.0))
+        .filter(Column::Kind.eq("review"))
+        .filter(Column::ClosedAt.is_null())
         .one(db)
         .await?;
     row.map(read).transpose()
+}
+
+/// All cases of an operation, oldest first.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or a row cannot be read.
+pub async fn of_operation<C: ConnectionTrait>(db: &C, operation: OperationId) -> Result<Vec<Case>, StoreError> {
+    let rows = cases::Entity::find().filter(Column::OperationId.eq(operation.0)).order_by_asc(Column::Id);
+    read_all(rows.all(db).await?)
 }
 
 /// A case by its number.
@@ -120,34 +335,94 @@ pub async fn load<C: ConnectionTrait>(db: &C, id: i64) -> Result<Option<Case>, S
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used or a row cannot be read.
-pub async fn queue<C: ConnectionTrait>(db: &C, offset: u64, limit: u64) -> Result<Vec<Case>, StoreError> {
-    let rows = cases::Entity::find()
-        .filter(cases::Column::ClosedAt.is_null())
-        .order_by_asc(cases::Column::Id)
-        .offset(offset)
-        .limit(limit)
-        .all(db)
-        .await?;
-    rows.into_iter().map(read).collect()
+pub async fn queue<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    filter: &Filter,
+    offset: u64,
+    limit: u64,
+) -> Result<Vec<Case>, StoreError> {
+    let rows = filtered(bot, filter).order_by_asc(Column::Id).offset(offset).limit(limit);
+    read_all(rows.all(db).await?)
 }
 
 /// How many cases are open.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn count_open<C: ConnectionTrait>(db: &C) -> Result<u64, StoreError> {
+pub async fn count_open<C: ConnectionTrait>(db: &C, bot: BotId, filter: &Filter) -> Result<u64, StoreError> {
     use sea_orm::PaginatorTrait as _;
-    Ok(cases::Entity::find().filter(cases::Column::ClosedAt.is_null()).count(db).await?)
+    Ok(filtered(bot, filter).count(db).await?)
+}
+
+/// Open cases whose take is over, oldest first.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or a row cannot be read.
+pub async fn overheld<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    now: Timestamp,
+    limit: u64,
+) -> Result<Vec<Case>, StoreError> {
+    let over = filtered(bot, &Filter::default()).filter(Column::TakenUntil.lte(now.0));
+    read_all(over.order_by_asc(Column::Id).limit(limit).all(db).await?)
+}
+
+fn of_bot(bot: BotId) -> Select<cases::Entity> {
+    // Cases of the release that knew one bot only have none.
+    cases::Entity::find().filter(Column::BotId.is_in([0, bot.0]))
+}
+
+fn filtered(bot: BotId, filter: &Filter) -> Select<cases::Entity> {
+    let mut found = of_bot(bot).filter(Column::ClosedAt.is_null());
+    if let Some(form) = &filter.form {
+        found = found.filter(Column::FormId.eq(form.as_str()));
+    }
+    if let Some(word) = &filter.word {
+        found = found.filter(Column::Word.eq(word.as_str()));
+    }
+    if let Some(by) = filter.taken_by {
+        found = found.filter(Column::TakenBy.eq(by.0));
+    }
+    found
+}
+
+/// An update of one case; it gets its next number.
+fn changed(case: i64) -> UpdateMany<cases::Entity> {
+    cases::Entity::update_many().col_expr(Column::Rev, Expr::col(Column::Rev).add(1)).filter(Column::Id.eq(case))
+}
+
+/// A review is stored as its reason alone, as the first release did.
+fn write(matter: &Matter) -> Result<String, StoreError> {
+    match matter {
+        Matter::Review { reason } => to_json(reason),
+        other => to_json(other),
+    }
+}
+
+fn read_all(rows: Vec<cases::Model>) -> Result<Vec<Case>, StoreError> {
+    rows.into_iter().map(read).collect()
 }
 
 fn read(row: cases::Model) -> Result<Case, StoreError> {
-    let reason = serde_json::from_str(&row.reason).map_err(|error| StoreError::corrupt("cases", row.id, error))?;
+    let corrupt = |error| StoreError::corrupt("cases", row.id, error);
+    let matter = if row.kind == "review" {
+        Matter::Review { reason: serde_json::from_str(&row.reason).map_err(corrupt)? }
+    } else {
+        serde_json::from_str(&row.reason).map_err(corrupt)?
+    };
+    let taken = row.taken_by.zip(row.taken_until);
+    let closed_by = row.closed_by.map(UserId);
     Ok(Case {
         id: row.id,
-        operation: OperationId(row.operation_id),
-        reason,
+        operation: (row.operation_id != Uuid::nil()).then_some(OperationId(row.operation_id)),
+        matter,
         rev: row.rev,
         opened_at: Timestamp(row.opened_at),
-        closed_at: row.closed_at.map(Timestamp),
+        taken: taken.map(|(by, until)| Taken { by: UserId(by), until: Timestamp(until) }),
+        asked: row.asked_by.map(UserId).zip(row.asked_reason),
+        reminded: row.reminded,
+        closed: row.closed_at.map(|at| Closed { at: Timestamp(at), by: closed_by, how: row.closed_how }),
     })
 }
