@@ -10,9 +10,10 @@
 //! A lower level never imports a higher one and siblings never import each other; `tests/it/layout.rs` holds
 //! the table of levels and fails on a wrong arrow.
 
-// Level 0: names, time, chance, log, and where a process may die.
+// Level 0: names, time, chance, counts, log, and where a process may die.
 pub mod clock;
 pub mod ids;
+pub mod metrics;
 pub mod points;
 pub mod telemetry;
 

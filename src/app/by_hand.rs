@@ -1,16 +1,20 @@
 //! The service turned by hand, one round after another: what the loops do, in the order of the flow, without waiting.
 //! Tests hold the clock and turn; nothing here is another way of doing the work.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use super::App;
 use crate::{
+    clock::Timestamp,
     inbox::{
         Ended,
         lanes::Lanes,
         poll::{Polled, Poller},
     },
-    store::{StoreError, inbox::Claimed},
+    store::{
+        StoreError,
+        inbox::{self, Claimed},
+    },
 };
 
 /// More rounds than any chain of effects needs: reaching it means that something moves for ever.
@@ -49,6 +53,20 @@ impl App {
             }
         }
         Ok(handled)
+    }
+
+    /// The next moment after now at which something stored falls due; `None` when only the outside can move anything.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be used.
+    pub async fn next_moment(&self) -> Result<Option<Timestamp>, StoreError> {
+        let reader = self.store.reader();
+        let bot = self.config.telegram.bot_id;
+        let operation = self.worker.next_due().await?;
+        let message = self.outbox.due().await?.again_at;
+        let update = inbox::next_left_over(reader, bot, &HashSet::new()).await?;
+        let now = self.clock.now();
+        Ok([operation, message, update].into_iter().flatten().filter(|moment| *moment > now).min())
     }
 
     /// Turns until nothing moves any more at the clock's present moment. Returns how many rounds moved something.

@@ -1,9 +1,10 @@
 //! Running: named tasks over the parts, drained on the first signal. A task that dies ends the process, so that a
-//! supervisor starts a whole one.
+//! supervisor starts a whole one. The HTTP surface comes first and goes last, so that it can say how the rest stands.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
 use tokio::{
+    net::TcpListener,
     sync::{Notify, mpsc},
     task::JoinSet,
     time::timeout,
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::App;
 use crate::{
     clock::Timestamp,
+    config::Receive,
     ids::OperationId,
     inbox::{
         Ended, Inbox,
@@ -21,6 +23,7 @@ use crate::{
     },
     outbox::{CHATS_AT_ONCE, Outbox},
     store::inbox::Claimed,
+    web::{self, Hook, Receiving, Registration, Web},
     worker::Worker,
 };
 
@@ -59,20 +62,35 @@ pub enum Ending {
 /// What a task tells when it ends.
 type Tasks = JoinSet<&'static str>;
 
-/// Runs the service until `stop` is cancelled, then drains.
+/// Runs the service on the address it was told to listen at, until `stop` is cancelled, then drains.
 pub async fn run(app: App, stop: CancellationToken) -> Ending {
+    let listen = app.config.web.listen;
+    match TcpListener::bind(listen).await {
+        Ok(listener) => run_at(app, listener, stop).await,
+        Err(error) => {
+            tracing::error!(%listen, %error, "nothing can be listened for there: give web.listen another address");
+            Ending::Died("web")
+        }
+    }
+}
+
+/// The same on a listener that is open already.
+pub async fn run_at(app: App, listener: TcpListener, stop: CancellationToken) -> Ending {
     let app = Arc::new(app);
     let wakes = Arc::new(Wakes::default());
-    // Intake stops first, the worker when nothing more can come in, the outbox when nothing more can be said.
-    let (handled, worked) = (CancellationToken::new(), CancellationToken::new());
+    // Intake stops first, the worker when nothing more can come in, the outbox when nothing more can be said; the HTTP
+    // surface answers "later" meanwhile and stops last.
+    let (handled, worked, said) = (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
     let (rows, incoming) = mpsc::channel(HANDED_OVER);
     let (ops, to_send) = mpsc::channel(HANDED_OVER);
     let mut tasks = Tasks::new();
-    spawn(&mut tasks, "intake", poll(app.inbox.clone(), rows, stop.clone()));
+    let (receiving, hook) = intake(&app, &mut tasks, rows, &stop);
+    let web = Web { inbox: app.inbox.clone(), hook, receiving, stop: stop.clone() };
+    spawn(&mut tasks, "web", web::serve(listener, web, said.clone()));
     let handling = handle(app.inbox.clone(), incoming, ops, Arc::clone(&wakes), stop.clone(), handled.clone());
     spawn(&mut tasks, "handling", handling);
     spawn(&mut tasks, "worker", work(Arc::clone(&app), to_send, Arc::clone(&wakes), handled, worked.clone()));
-    spawn(&mut tasks, "outbox", say(Arc::clone(&app), Arc::clone(&wakes), worked));
+    spawn(&mut tasks, "outbox", say(Arc::clone(&app), Arc::clone(&wakes), worked, said));
     spawn(&mut tasks, "menu", super::menu::keep(Arc::clone(&app), stop.clone()));
     let first = tokio::select! {
         ended = tasks.join_next() => ended,
@@ -98,39 +116,68 @@ fn spawn(tasks: &mut Tasks, name: &'static str, task: impl Future<Output = ()> +
     });
 }
 
+/// Starts taking updates in, one way or the other.
+fn intake(
+    app: &App,
+    tasks: &mut Tasks,
+    rows: mpsc::Sender<Vec<Claimed>>,
+    stop: &CancellationToken,
+) -> (Arc<Receiving>, Option<Hook>) {
+    let clock = Arc::clone(&app.clock);
+    match &app.config.telegram.receive {
+        Receive::Polling => {
+            let receiving = Arc::new(Receiving::by_polling(clock));
+            spawn(tasks, "intake", poll(app.inbox.clone(), rows, Arc::clone(&receiving), stop.clone()));
+            (receiving, None)
+        }
+        Receive::Webhook(webhook) => {
+            let receiving = Arc::new(Receiving::by_webhook(Arc::clone(&clock)));
+            let hook = Hook::new(webhook, rows.downgrade());
+            let registration = Registration::new(webhook.clone(), app.telegram.clone(), Arc::clone(&receiving), clock);
+            spawn(tasks, "intake", stay_registered(registration, rows, stop.clone()));
+            (receiving, Some(hook))
+        }
+    }
+}
+
+/// Keeps the webhook's registration, and with `rows` the leave to take updates in, until the drain.
+async fn stay_registered(mut registration: Registration, _rows: mpsc::Sender<Vec<Claimed>>, stop: CancellationToken) {
+    while !stop.is_cancelled() {
+        let pause = tokio::select! {
+            pause = registration.step() => pause,
+            () = stop.cancelled() => return,
+        };
+        drop(timeout(pause, stop.cancelled()).await);
+    }
+}
+
 /// Takes updates in by long polling.
-async fn poll(inbox: Inbox, rows: mpsc::Sender<Vec<Claimed>>, stop: CancellationToken) {
+async fn poll(inbox: Inbox, rows: mpsc::Sender<Vec<Claimed>>, receiving: Arc<Receiving>, stop: CancellationToken) {
     let mut poller = Poller::default();
-    let mut last_trouble = String::new();
+    // The first poll, and one after a trouble that passes, comes back at once: readiness need not wait for an update.
+    let mut wait = Duration::ZERO;
     while !stop.is_cancelled() {
         let polled = tokio::select! {
-            polled = poller.poll(&inbox, POLL_WAIT) => polled,
+            polled = poller.poll(&inbox, wait) => polled,
             () = stop.cancelled() => return,
         };
         match polled {
             Polled::Fresh(fresh) => {
+                receiving.works(Vec::new());
+                wait = POLL_WAIT;
                 if rows.send(fresh).await.is_err() {
                     return;
                 }
-                last_trouble.clear();
             }
             Polled::Nothing => {
-                if !last_trouble.is_empty() {
-                    tracing::info!("polling works again");
-                    last_trouble.clear();
-                }
+                receiving.works(Vec::new());
+                wait = POLL_WAIT;
             }
-            Polled::Trouble { why, wait, needs_operator } => {
-                // One line for each change, not one a try.
-                if why != last_trouble {
-                    if needs_operator {
-                        tracing::error!(why, "no updates come in")
-                    } else {
-                        tracing::warn!(why, "no updates come in")
-                    }
-                    last_trouble = why;
-                }
-                drop(timeout(wait, stop.cancelled()).await);
+            Polled::Trouble { why, wait: pause, needs_operator } => {
+                receiving.trouble(why, needs_operator);
+                // Of two pollers each short poll would work: only a long one shows that the other is gone.
+                wait = if needs_operator { POLL_WAIT } else { Duration::ZERO };
+                drop(timeout(pause, stop.cancelled()).await);
             }
         }
     }
@@ -257,7 +304,8 @@ async fn work(
 }
 
 /// Says what is stored to be said, a chat at a time in order, many chats at once.
-async fn say(app: Arc<App>, wakes: Arc<Wakes>, worked: CancellationToken) {
+async fn say(app: Arc<App>, wakes: Arc<Wakes>, worked: CancellationToken, said: CancellationToken) {
+    let _on_end = said.drop_guard();
     let outbox: Arc<Outbox> = Arc::clone(&app.outbox);
     let mut running: JoinSet<bool> = JoinSet::new();
     let mut look = true;

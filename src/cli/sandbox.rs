@@ -1,23 +1,16 @@
 //! `zayavka sandbox`: an outside world on loopback, and the real service against it as a child process.
 
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    process::Stdio,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
-    },
-};
+mod child;
+mod folder;
+
+use std::{net::SocketAddr, path::Path, sync::Arc};
 
 use clap::{Args, ValueEnum};
-use tokio::{
-    process::{Child, Command},
-    signal::unix::{SignalKind, signal},
-};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use self::{child::Service, folder::Folder};
 use super::Exit;
-use crate::sandbox::{BoxFuture, Listen, STAFF, ServiceControl, ServiceStatus, World, WorldOptions};
+use crate::sandbox::{Listen, STAFF, ServiceControl, World, WorldOptions};
 
 #[derive(Debug, Args)]
 pub(super) struct SandboxArgs {
@@ -56,9 +49,12 @@ pub(super) async fn run(args: &SandboxArgs, json: bool) -> Exit {
     }
 }
 
+/// Runs until asked to stop; whichever way it ends, the child and the folder go with it.
 async fn start(args: &SandboxArgs, json: bool) -> Result<(), String> {
+    // First of all: from here on a signal finds someone who tidies up.
+    let mut signals = Signals::new()?;
     let folder = Folder::new()?;
-    let service = if args.world_only { None } else { Some(Arc::new(Service::new(&folder)?)) };
+    let service = if args.world_only { None } else { Some(Arc::new(Service::new(folder.path().join("zayavka.toml"))?)) };
     let world = World::start(WorldOptions {
         listen: args.listen.map_or(Listen::Default, Listen::Exact),
         service: service.clone().map(|service| service as Arc<dyn ServiceControl>),
@@ -67,26 +63,51 @@ async fn start(args: &SandboxArgs, json: bool) -> Result<(), String> {
     .await
     .map_err(|error| error.to_string())?;
     if let Some(service) = &service {
-        let config = config(&world, args.crm, &folder.0);
-        std::fs::write(&service.config, config)
-            .map_err(|error| format!("the sandbox's configuration cannot be written: {error}"))?;
-        let forms = folder.0.join("templates/forms");
-        std::fs::create_dir_all(&forms)
-            .and_then(|()| std::fs::write(forms.join("consultation.toml"), FORM))
-            .map_err(|error| format!("the sandbox's form cannot be written: {error}"))?;
-        service.start().await?;
+        furnish(&world, args.crm, &folder, service)?;
+        service.begin()?;
     }
     announce(&world, args, json);
-    let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
+    signals.next().await;
+    let stopping = async {
+        if let Some(service) = &service {
+            service.stop().await;
+        }
+        world.stop().await;
+    };
     tokio::select! {
-        _ = terminate.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
+        () = stopping => {}
+        () = signals.next() => eprintln!("Stopped at once on the second signal."),
     }
-    if let Some(service) = &service {
-        service.stop().await;
-    }
-    world.stop().await;
     Ok(())
+}
+
+/// Writes what the service reads: its configuration and its form.
+fn furnish(world: &World, crm: Kind, folder: &Folder, service: &Service) -> Result<(), String> {
+    std::fs::write(service.config(), config(world, crm, folder.path()))
+        .map_err(|error| format!("the sandbox's configuration cannot be written: {error}"))?;
+    let forms = folder.path().join("templates/forms");
+    std::fs::create_dir_all(&forms)
+        .and_then(|()| std::fs::write(forms.join("consultation.toml"), FORM))
+        .map_err(|error| format!("the sandbox's form cannot be written: {error}"))
+}
+
+/// What asks the sandbox to stop: SIGTERM, Ctrl-C, a terminal that closes.
+struct Signals([Signal; 3]);
+
+impl Signals {
+    fn new() -> Result<Self, String> {
+        let listen = |kind| signal(kind).map_err(|error| format!("signals cannot be listened for: {error}"));
+        Ok(Self([listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?, listen(SignalKind::hangup())?]))
+    }
+
+    async fn next(&mut self) {
+        let [terminate, interrupt, hangup] = &mut self.0;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
 }
 
 fn announce(world: &World, args: &SandboxArgs, json: bool) {
@@ -176,102 +197,4 @@ filter = "warn"
         crm_token = world.crm_token(),
         folder = folder.display(),
     )
-}
-
-/// A folder of its own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self, String> {
-        let path = std::env::temp_dir().join(format!("zayavka-sandbox-{}", std::process::id()));
-        // A folder left by a process of the same number is an old world: a new one begins empty.
-        drop(std::fs::remove_dir_all(&path));
-        std::fs::create_dir_all(&path).map_err(|error| format!("{} cannot be made: {error}", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
-
-/// The service as a child process that can be killed for good and started again on the same database.
-struct Service {
-    program: PathBuf,
-    config: PathBuf,
-    child: tokio::sync::Mutex<Option<Child>>,
-    pid: Mutex<Option<u32>>,
-    starts: AtomicU32,
-}
-
-impl Service {
-    fn new(folder: &Folder) -> Result<Self, String> {
-        let program = std::env::current_exe().map_err(|error| format!("the program cannot find itself: {error}"))?;
-        Ok(Self {
-            program,
-            config: folder.0.join("zayavka.toml"),
-            child: tokio::sync::Mutex::default(),
-            pid: Mutex::default(),
-            starts: AtomicU32::new(0),
-        })
-    }
-
-    fn set_pid(&self, pid: Option<u32>) {
-        *self.pid.lock().unwrap_or_else(PoisonError::into_inner) = pid;
-    }
-
-    /// Ends the child the polite way: its standard input ends, it drains.
-    async fn stop(&self) {
-        let Some(mut child) = self.child.lock().await.take() else { return };
-        self.set_pid(None);
-        drop(child.stdin.take());
-        let limit = std::time::Duration::from_secs(10);
-        if tokio::time::timeout(limit, child.wait()).await.is_err() {
-            drop(child.kill().await);
-        }
-    }
-}
-
-impl ServiceControl for Service {
-    fn kill(&self) -> BoxFuture<'_, Result<(), String>> {
-        Box::pin(async move {
-            let Some(mut child) = self.child.lock().await.take() else {
-                return Err("the service is not running".to_owned());
-            };
-            self.set_pid(None);
-            // SIGKILL: no handler runs, nothing is tidied up.
-            child.kill().await.map_err(|error| format!("the service could not be killed: {error}"))
-        })
-    }
-
-    fn start(&self) -> BoxFuture<'_, Result<(), String>> {
-        Box::pin(async move {
-            let mut slot = self.child.lock().await;
-            if let Some(child) = slot.as_mut()
-                && matches!(child.try_wait(), Ok(None))
-            {
-                return Err("the service is running already".to_owned());
-            }
-            let child = Command::new(&self.program)
-                .args(["run", "--stop-with-parent", "--config"])
-                .arg(&self.config)
-                .stdin(Stdio::piped())
-                .stdout(Stdio::null())
-                .kill_on_drop(true)
-                .spawn()
-                .map_err(|error| format!("the service could not be started: {error}"))?;
-            self.set_pid(child.id());
-            *slot = Some(child);
-            self.starts.fetch_add(1, Ordering::SeqCst);
-            Ok(())
-        })
-    }
-
-    fn status(&self) -> ServiceStatus {
-        let pid = *self.pid.lock().unwrap_or_else(PoisonError::into_inner);
-        let restarts = self.starts.load(Ordering::SeqCst).saturating_sub(1);
-        ServiceStatus { running: pid.is_some(), pid, restarts }
-    }
 }

@@ -20,6 +20,7 @@ use crate::{
         review::Matter,
     },
     ids::{BotId, OperationId},
+    metrics::{self, Counter},
     store::{
         Store, StoreError, cases,
         inbox::{self, Arrival, Claimed},
@@ -94,13 +95,19 @@ impl Inbox {
             })
             .collect();
         let now = self.clock.now();
+        let (brought, known) = (updates.len(), arrivals.len());
         let arrivals = Arc::new(arrivals);
-        self.store
+        let fresh = self
+            .store
             .write(move |tx| {
                 let arrivals = Arc::clone(&arrivals);
                 async move { inbox::accept(tx.as_ref(), &arrivals, now, now.plus(LEASE)).await }
             })
-            .await
+            .await?;
+        metrics::add(Counter::UpdatesStored, fresh.len());
+        metrics::add(Counter::UpdatesRepeated, known.saturating_sub(fresh.len()));
+        metrics::add(Counter::UpdatesPoison, brought.saturating_sub(known));
+        Ok(fresh)
     }
 
     /// Claims rows that nobody handles: left by a crash, or due for another try; never what this process holds.
@@ -109,6 +116,10 @@ impl Inbox {
     /// [`StoreError`] when the database cannot be used.
     pub async fn claim_left_over(&self, held: HashSet<i64>, limit: u64) -> Result<Vec<Claimed>, StoreError> {
         let (bot, now, held) = (self.bot, self.clock.now(), Arc::new(held));
+        let first = inbox::next_left_over(self.store.reader(), bot, &held).await?;
+        if first.is_none_or(|until| until > now) {
+            return Ok(Vec::new());
+        }
         self.store
             .write(move |tx| {
                 let held = Arc::clone(&held);
@@ -119,6 +130,17 @@ impl Inbox {
 
     /// Handles one claimed row to its end.
     pub async fn handle(&self, row: &Claimed) -> Ended {
+        let ended = self.attempt(row).await;
+        match ended {
+            Ended::Done(_) => metrics::count(Counter::UpdatesHandled),
+            Ended::Later => metrics::count(Counter::UpdatesRetried),
+            Ended::Shelved => metrics::count(Counter::UpdatesShelved),
+            Ended::Left => {}
+        }
+        ended
+    }
+
+    async fn attempt(&self, row: &Claimed) -> Ended {
         match self.run(row).await {
             Ok(Some((callback, handled))) => {
                 self.store.points().pass("telegram.toast").await;
@@ -205,14 +227,18 @@ impl Inbox {
     /// Answers a tap at once; a failed answer is not worth a second one.
     async fn answer_tap(&self, row: &Claimed, callback: Option<&str>, toast: Option<&str>) {
         let Some(callback) = callback else { return };
-        if self.clock.now().since(row.received_at) > TOAST_LIFE {
-            return;
-        }
-        let Ok(payload) = render::toast(callback, toast, false) else { return };
+        let taken = self.clock.now().since(row.received_at) <= TOAST_LIFE && self.toast(row, callback, toast).await;
+        metrics::count(if taken { Counter::TapsAnswered } else { Counter::TapsUnanswered });
+    }
+
+    /// `true` when Telegram took the answer.
+    async fn toast(&self, row: &Claimed, callback: &str, toast: Option<&str>) -> bool {
+        let Ok(payload) = render::toast(callback, toast, false) else { return false };
         match tokio::time::timeout(TOAST_TIMEOUT, self.telegram.call("answerCallbackQuery", &payload)).await {
-            Ok(Answer::Ok(_)) => {}
+            Ok(Answer::Ok(_)) => return true,
             Ok(answer) => tracing::debug!(inbox.row = row.row, ?answer, "a tap's answer was not taken"),
             Err(_) => tracing::debug!(inbox.row = row.row, "a tap's answer took too long"),
         }
+        false
     }
 }

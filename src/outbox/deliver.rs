@@ -15,6 +15,7 @@ use crate::{
         notice::{Alert, Keyboard, Notice, NoticeKind, Words},
     },
     ids::{ChatId, MessageId},
+    metrics::{self, Counter},
     store::{
         StoreError, cards,
         outbox::{self, Advanced, Letter, Row, STAFF},
@@ -81,6 +82,7 @@ impl Outbox {
                 self.store.points().pass("telegram.call").await;
                 let verdict = self.call(&route, &words).await;
                 self.store.points().pass("telegram.answered").await;
+                metrics::count(counter(&verdict));
                 verdict
             }
         };
@@ -257,6 +259,21 @@ impl Outbox {
                 async move { outbox::put(tx.as_ref(), &letter, now).await }
             })
             .await
+    }
+}
+
+fn counter(verdict: &Verdict) -> Counter {
+    match verdict {
+        Verdict::Done(_) => Counter::MessageDone,
+        Verdict::NotSent(_) => Counter::MessageNotSent,
+        Verdict::Throttled(_) => Counter::MessageThrottled,
+        Verdict::Moved(_) => Counter::MessageMoved,
+        Verdict::NoTopic => Counter::MessageNoTopic,
+        Verdict::Gone => Counter::MessageGone,
+        Verdict::ChatRefused(_) => Counter::MessageChatRefused,
+        Verdict::RowRefused(_) => Counter::MessageRowRefused,
+        Verdict::Misconfigured(_) => Counter::MessageMisconfigured,
+        Verdict::Lost(_) => Counter::MessageLost,
     }
 }
 

@@ -121,6 +121,30 @@ pub async fn accept<C: ConnectionTrait>(
     fresh.into_iter().map(claimed).collect()
 }
 
+/// When the first open row nobody holds may be claimed; `None` when there is none. A read: the writer is not troubled
+/// for nothing.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn next_left_over<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    held: &HashSet<i64>,
+) -> Result<Option<Timestamp>, StoreError> {
+    let open: Vec<(i64, i64)> = inbox::Entity::find()
+        .select_only()
+        .column(inbox::Column::Id)
+        .column(inbox::Column::LeaseUntil)
+        .filter(inbox::Column::BotId.eq(bot.0))
+        .filter(inbox::Column::State.eq("new"))
+        .order_by_asc(inbox::Column::LeaseUntil)
+        .limit(u64::try_from(held.len()).unwrap_or(u64::MAX).saturating_add(1))
+        .into_tuple()
+        .all(db)
+        .await?;
+    Ok(open.into_iter().find(|(row, _)| !held.contains(row)).map(|(_, until)| Timestamp(until)))
+}
+
 /// Claims rows nobody is handling: left by a crash, or waiting for another try. Rows of a lane that somebody is
 /// handling, all but the first of a lane, and rows this process `held` already, stay.
 ///

@@ -10,6 +10,7 @@ pub mod drafts;
 pub mod entity;
 mod error;
 pub mod figures;
+pub mod gauges;
 pub mod inbox;
 pub mod journal;
 pub mod leases;

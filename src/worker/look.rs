@@ -9,6 +9,7 @@ use crate::{
         operation::Event,
         outcome::{Look, Verified},
     },
+    metrics::{self, Counter},
     store::{StoreError, operations::Stored},
 };
 
@@ -17,6 +18,12 @@ impl Worker {
         let asked_at = self.clock.now();
         self.store.points().pass("crm.look").await;
         let look = self.crm.look(stored.operation.key, &stored.marker).await;
+        metrics::count(match look {
+            Look::Found { .. } => Counter::LookFound,
+            Look::Missed => Counter::LookMissed,
+            Look::Unsure { .. } => Counter::LookUnsure,
+            Look::Impossible => Counter::LookImpossible,
+        });
         if let Some(sign) = Sign::of_look(&look) {
             self.limiter.lock().unwrap_or_else(PoisonError::into_inner).note(self.clock.now(), sign);
         }

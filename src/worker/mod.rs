@@ -20,8 +20,9 @@ use crate::{
         Crm,
         limiter::{Admission, Limiter},
     },
-    domain::operation::{Event, NextAction, Policy, State, next_action},
+    domain::operation::{Event, NextAction, Operation, Policy, State, next_action},
     ids::{BotId, OperationId},
+    metrics,
     store::{
         Store, StoreError,
         operations::{self, Advanced, Author, Stored},
@@ -208,6 +209,10 @@ impl Worker {
             .await?;
         match advanced {
             Advanced::Moved(after) => {
+                let is_created = |operation: &Operation| matches!(operation.state, State::Created { .. });
+                if is_created(&after.operation) && !is_created(&stored.operation) {
+                    metrics::ticket_after(at.since(after.operation.confirmed_at));
+                }
                 tracing::info!(
                     operation.id = %id, operation.marker = %after.marker, event = name,
                     state = after.operation.state.name(), "an operation moved"

@@ -10,6 +10,7 @@ use crate::{
         operation::Event,
         outcome::Outcome,
     },
+    metrics::{self, Counter},
     store::{
         StoreError,
         operations::{Author, Stored},
@@ -42,6 +43,7 @@ impl Worker {
             }
             Err(unfit) => Outcome::Refused { message: unfit },
         };
+        metrics::count(counter(&outcome));
         self.limiter.lock().unwrap_or_else(PoisonError::into_inner).note(self.clock.now(), Sign::of(&outcome));
         let (event, detail) = self.event(attempt, &outcome);
         if let Outcome::AuthRefused { detail } = &outcome {
@@ -115,5 +117,17 @@ impl Worker {
                 }
             })
             .await
+    }
+}
+
+fn counter(outcome: &Outcome) -> Counter {
+    match outcome {
+        Outcome::Created { .. } => Counter::CrmCreated,
+        Outcome::Refused { .. } => Counter::CrmRefused,
+        Outcome::NotSent { .. } => Counter::CrmNotSent,
+        Outcome::AuthRefused { .. } => Counter::CrmAuthRefused,
+        Outcome::InFlight { .. } => Counter::CrmInFlight,
+        Outcome::Exists => Counter::CrmExists,
+        Outcome::Lost { .. } => Counter::CrmLost,
     }
 }

@@ -57,6 +57,8 @@ pub enum Event {
     Found {
         /// Oldest first; never empty.
         tickets: Vec<Ticket>,
+        /// When the CRM was asked: a look-out ends only with what it was asked at its end.
+        asked_at: Timestamp,
     },
     /// A lookup was answered properly and found nothing.
     Missed {

@@ -40,7 +40,7 @@ pub struct Policy {
     pub patience: Duration,
     /// How long a lost one may stay unsearchable before a human is asked.
     pub look_patience: Duration,
-    /// The first pause after a provably unsent attempt; doubles each time.
+    /// The first pause before another attempt; doubles each time.
     pub backoff_first: Duration,
     /// The longest such pause.
     pub backoff_most: Duration,
@@ -91,11 +91,18 @@ impl Policy {
                 "leave the CRM a pause between looks, such as \"20s\"".into(),
             );
         }
-        if self.promise == Promise::Searchable && self.settle < self.request_timeout {
+        if self.promise != Promise::Blind && self.settle < self.request_timeout {
             refuse(
                 "crm.reconcile.settle",
                 format!("{:?} is shorter than request_timeout {:?}", self.settle, self.request_timeout),
                 "a request given up on may still land: wait at least as long as one call may take".into(),
+            );
+        }
+        if self.can_look && self.watch < self.settle {
+            refuse(
+                "crm.reconcile.watch",
+                format!("{:?} is shorter than settle {:?}", self.watch, self.settle),
+                "a late twin can land until the settle window is over: watch at least as long".into(),
             );
         }
         if self.on_absent == OnAbsent::Resend && self.promise == Promise::Blind {
@@ -106,30 +113,34 @@ impl Policy {
             );
         }
         if let Some(life) = self.key_life
-            && life <= self.lease
+            && life <= self.lease.saturating_add(self.settle)
         {
             refuse(
                 "crm.lease",
-                format!("the CRM forgets a key after {life:?}, within one lease of {:?}", self.lease),
-                "shorten the lease, or declare the profile without its key".into(),
+                format!(
+                    "the CRM forgets a key after {life:?}, within one lease of {:?} and settle of {:?}",
+                    self.lease, self.settle
+                ),
+                "shorten lease or settle, or declare the profile without its key".into(),
             );
         }
         found
     }
 
-    /// The pause after the `attempts`-th attempt that was provably not executed, before jitter.
+    /// The pause before the attempt after `attempts` attempts, before jitter.
     #[must_use]
     pub fn backoff(&self, attempts: u32) -> Duration {
         let doublings = attempts.saturating_sub(1).min(16);
         self.backoff_first.saturating_mul(1 << doublings).min(self.backoff_most)
     }
 
-    /// Whether a repeat under the same key, its whole lease included, still falls into the CRM's memory of it.
+    /// Whether a repeat under the same key still falls into the CRM's memory of it, even if it is written at the very end
+    /// of its lease and then held as long as a call can be.
     #[must_use]
     pub fn key_lives(&self, on_wire: Option<OnWire>, at: Timestamp) -> bool {
         match (self.promise, self.key_life, on_wire) {
             (Promise::Keyed, None, _) | (Promise::Keyed, Some(_), None) => true,
-            (Promise::Keyed, Some(life), Some(wire)) => at.plus(self.lease) < wire.first.plus(life),
+            (Promise::Keyed, Some(life), Some(wire)) => at.plus(self.lease).plus(self.settle) < wire.first.plus(life),
             (Promise::Searchable | Promise::Blind, ..) => false,
         }
     }

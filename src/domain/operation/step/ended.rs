@@ -1,6 +1,6 @@
 //! `created`, `rejected`, `cancelled`: the end. What still comes in is recorded, and a second ticket is reported.
 
-use super::{AttemptEnd, Effect, Event, State, Ticket, Turn};
+use super::{AttemptEnd, Effect, Event, State, Ticket, Turn, Watch};
 
 pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
     let ours = match &turn.before.state {
@@ -18,13 +18,21 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
         Event::InFlight { attempt, .. } => turn.end_attempt(*attempt, AttemptEnd::InFlight),
         Event::Exists { attempt } => turn.end_attempt(*attempt, AttemptEnd::Exists),
         Event::Lost { attempt } => turn.end_attempt(*attempt, AttemptEnd::Lost),
-        Event::Found { tickets } if turn.before.watch.is_some() => {
-            if !report(turn, ours, tickets) {
-                go_on_watching(turn);
-            }
+        // A look may have begun before the end, when nothing was watched yet.
+        Event::Found { tickets, asked_at } => match (report(turn, ours, tickets), turn.before.watch) {
+            (true, _) => {}
+            (false, Some(watch)) => go_on_watching(turn, watch, *asked_at >= watch.until),
+            (false, None) => return None,
+        },
+        Event::Missed { asked_at } => {
+            let watch = turn.before.watch?;
+            go_on_watching(turn, watch, *asked_at >= watch.until);
         }
-        Event::Missed { .. } if turn.before.watch.is_some() => go_on_watching(turn),
-        Event::Unsure { .. } if turn.before.watch.is_some() => go_on_watching(turn),
+        // A look that was not answered is no last look, but a CRM that has gone away is not asked for ever.
+        Event::Unsure { .. } => {
+            let watch = turn.before.watch?;
+            go_on_watching(turn, watch, turn.at >= watch.until.plus(turn.policy.watch));
+        }
         _ => return None,
     }
     Some(())
@@ -46,12 +54,9 @@ fn report(turn: &mut Turn<'_>, ours: Option<Ticket>, seen: &[Ticket]) -> bool {
     true
 }
 
-fn go_on_watching(turn: &mut Turn<'_>) {
+fn go_on_watching(turn: &mut Turn<'_>, watch: Watch, that_was_the_last: bool) {
     let next = turn.next_watch();
-    turn.after.watch = turn.before.watch.and_then(|mut watch| {
-        (turn.at < watch.until).then(|| {
-            watch.due_at = next.min(watch.until);
-            watch
-        })
-    });
+    // The last look is made at the end, or as soon after it as may be.
+    let due_at = if turn.at < watch.until { next.min(watch.until) } else { next };
+    turn.after.watch = (!that_was_the_last).then_some(Watch { due_at, until: watch.until });
 }

@@ -135,11 +135,22 @@ impl Turn<'_> {
         self.effects.push(Effect::OpenCase { reason });
     }
 
-    /// The end with a ticket. `others` = attempts beside the one that made it whose fate nobody knows.
+    /// The end with a ticket that one of our calls made. `others` = further attempts whose fate nobody knows.
     fn create(&mut self, ticket: &Ticket, others: u32) {
+        // As long as the CRM remembers the key, a further attempt can only name the same ticket again.
+        let same = self.policy.key_lives(self.after.on_wire, self.at);
+        self.end_with(ticket, others > 0 && !same);
+    }
+
+    /// The end with a ticket that a human named: any attempt on the wire may still make another.
+    fn link(&mut self, ticket: &Ticket) {
+        self.end_with(ticket, self.after.on_wire.is_some());
+    }
+
+    fn end_with(&mut self, ticket: &Ticket, another_may_land: bool) {
         self.note(format!("ticket {}", ticket.number));
         self.after.state = State::Created { ticket: ticket.clone() };
-        self.watch_if(others > 0);
+        self.watch_if(another_may_land);
         self.close();
     }
 
@@ -158,10 +169,9 @@ impl Turn<'_> {
         self.effects.push(Effect::CloseCase);
     }
 
-    /// With a keyed CRM nothing can land twice; without a lookup there is nothing to watch with.
+    /// Without a lookup there is nothing to watch with.
     fn watch_if(&mut self, may_land: bool) {
-        let wanted = may_land && self.policy.promise != Promise::Keyed && self.policy.can_look;
-        self.after.watch = wanted.then(|| {
+        self.after.watch = (may_land && self.policy.can_look).then(|| {
             let until = self.at.plus(self.policy.watch);
             Watch { due_at: self.next_watch().min(until), until }
         });
@@ -171,9 +181,33 @@ impl Turn<'_> {
         self.at.plus(self.policy.spacing.max(self.policy.watch / 10))
     }
 
-    /// What follows when it is as good as certain that no ticket exists.
+    /// Since the first loss, or since the latest word to send it: how long it has been tried in vain.
+    fn out_of_patience(&self) -> bool {
+        let waiting = self.before.waiting_since;
+        let since = self.after.on_wire.map_or(waiting, |wire| wire.first.max(waiting));
+        self.at.since(since) >= self.policy.patience
+    }
+
+    /// Again under the same key, from `due_at` on: never at once, so that a CRM in trouble is not hammered, and not for
+    /// ever. `None` when the CRM may have forgotten the key by then.
+    fn repeat_under_key(&mut self, due_at: Timestamp) -> Option<()> {
+        let due_at = due_at.max(self.at.plus(self.policy.backoff(self.before.attempts)));
+        if !self.policy.key_lives(self.after.on_wire, due_at) {
+            return None;
+        }
+        if self.out_of_patience() {
+            self.ask_a_human(ReviewReason::NotResent);
+        } else {
+            self.pend(due_at, Ground::SameKey);
+        }
+        Some(())
+    }
+
+    /// What follows when it is as good as certain that no ticket exists. It is created again on its own once; what is
+    /// lost twice and found neither time is for a human.
     fn absent(&mut self, otherwise: ReviewReason) {
-        if self.policy.on_absent == super::OnAbsent::Resend && self.policy.promise != Promise::Blind {
+        let resend = self.policy.on_absent == super::OnAbsent::Resend && self.policy.promise != Promise::Blind;
+        if resend && self.on_wire_attempts() <= 1 {
             self.pend_anew(self.at, Ground::Absent);
         } else {
             self.ask_a_human(otherwise);
@@ -188,9 +222,9 @@ impl Turn<'_> {
     /// An answer for an attempt that is not, or no longer, the one being waited for.
     ///
     /// It is always recorded. A ticket settles the matter. A proof that nothing was made settles it only when that
-    /// attempt is the only one there ever was.
+    /// attempt is the only one there ever was, and had not been heard of before.
     fn late_answer(&mut self, event: &Event, sending_another: bool) -> Option<()> {
-        let only_one = self.before.attempts == 1 && !sending_another;
+        let only_one = self.before.attempts == 1 && self.before.on_wire.is_some() && !sending_another;
         match event {
             Event::Created { attempt, ticket } => {
                 self.end_attempt(*attempt, AttemptEnd::Created);
@@ -215,7 +249,23 @@ impl Turn<'_> {
             Event::InFlight { attempt, .. } => self.end_attempt(*attempt, AttemptEnd::InFlight),
             Event::Exists { attempt } => self.end_attempt(*attempt, AttemptEnd::Exists),
             Event::Lost { attempt } => self.end_attempt(*attempt, AttemptEnd::Lost),
+            Event::Found { tickets, .. } => return self.late_look(tickets),
             _ => return None,
+        }
+        Some(())
+    }
+
+    /// What a lookup showed that began while the operation was still unknown: a ticket with our key settles the matter
+    /// wherever it has got to since.
+    fn late_look(&mut self, tickets: &[Ticket]) -> Option<()> {
+        if let State::Sending { lease_end, began, .. } = self.before.state {
+            self.add_to_wire(began, lease_end.max(self.at).plus(self.policy.request_timeout));
+        }
+        let others = self.after.on_wire.map_or(0, |wire| wire.attempts).saturating_sub(1);
+        match (tickets, &self.before.state) {
+            ([], _) | (_, State::Review { reason: ReviewReason::Several { .. }, .. }) => return None,
+            ([ticket], _) => self.create(ticket, others),
+            (several, _) => self.ask_a_human(ReviewReason::Several { tickets: several.to_vec() }),
         }
         Some(())
     }

@@ -15,7 +15,7 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
             turn.effects.push(Effect::ShowCase);
         }
         Decision::LinkUnverified { ticket, .. } => {
-            turn.create(ticket, turn.on_wire_attempts().saturating_sub(1));
+            turn.link(ticket);
             turn.note(format!("ticket {}, not checked in the CRM", ticket.number));
         }
         Decision::LookAgain { .. } => {

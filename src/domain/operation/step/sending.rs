@@ -15,7 +15,7 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
         }
         Event::Refused { attempt, message } => {
             turn.end_attempt(*attempt, AttemptEnd::Refused);
-            refused(turn, message);
+            refused(turn, message, began);
         }
         Event::NotSent { attempt, retry_at } => {
             turn.end_attempt(*attempt, AttemptEnd::NotSent);
@@ -24,9 +24,7 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
         Event::InFlight { attempt, retry_at } => {
             turn.end_attempt(*attempt, AttemptEnd::InFlight);
             turn.add_to_wire(began, turn.at);
-            if turn.policy.key_lives(turn.after.on_wire, *retry_at) {
-                turn.pend(*retry_at, Ground::SameKey);
-            } else {
+            if turn.repeat_under_key(*retry_at).is_none() {
                 turn.become_unknown(*retry_at);
             }
         }
@@ -51,17 +49,20 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
             turn.add_to_wire(began, until);
             turn.become_unknown(turn.at);
         }
+        Event::Found { tickets, .. } => return turn.late_look(tickets),
         _ => return None,
     }
     Some(())
 }
 
-/// A refusal is final, unless an earlier attempt of the same content may still be carried out.
-fn refused(turn: &mut Turn<'_>, message: &str) {
+/// A refusal is final, unless an earlier attempt of the same content may still be carried out, or was carried out and
+/// is what the CRM refuses a repeat of. What counts is when this attempt began: its answer may be recorded much later.
+fn refused(turn: &mut Turn<'_>, message: &str, began: Timestamp) {
     let settled_at = turn.policy.settled_at(turn.before.on_wire);
-    if turn.before.on_wire.is_some() && turn.policy.promise == Promise::Keyed && turn.at < settled_at {
+    let can_tell = turn.policy.promise == Promise::Keyed || turn.policy.can_look;
+    if turn.before.on_wire.is_some() && can_tell && began < settled_at {
         turn.note("refused, while an earlier attempt may still land");
-        turn.become_unknown(settled_at);
+        turn.become_unknown(settled_at.max(turn.at));
     } else {
         turn.note(message.to_owned());
         turn.reject(message, RejectedBy::Crm);
@@ -70,7 +71,7 @@ fn refused(turn: &mut Turn<'_>, message: &str) {
 
 /// This attempt made nothing; what entitled us to it may still hold.
 fn not_sent(turn: &mut Turn<'_>, ground: Ground, retry_at: Timestamp) {
-    if turn.at.since(turn.before.waiting_since) >= turn.policy.patience {
+    if turn.out_of_patience() {
         let never = turn.before.on_wire.is_none();
         turn.ask_a_human(if never { ReviewReason::NeverSent } else { ReviewReason::NotResent });
     } else if ground == Ground::Absent {

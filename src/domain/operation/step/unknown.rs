@@ -1,19 +1,17 @@
 //! `unknown`: the CRM may hold it. Looked up, repeated under the CRM's own key, or given to a human; nothing else.
 
-use super::{Event, Ground, Promise, ReviewReason, State, Turn};
+use super::{Event, Promise, ReviewReason, State, Turn};
 use crate::clock::Timestamp;
 
 pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
-    let State::Unknown { since, misses, candidate, .. } = &turn.before.state else { return None };
-    let (since, misses) = (*since, *misses);
+    let State::Unknown { since, misses, due_at, candidate } = &turn.before.state else { return None };
+    let (since, misses, due_at) = (*since, *misses, *due_at);
     match (event, candidate) {
-        (Event::Found { tickets }, None) => found(turn, tickets)?,
-        (Event::Missed { asked_at }, None) => missed(turn, since, misses, *asked_at),
+        (Event::Found { tickets, .. }, None) => found(turn, tickets)?,
+        (Event::Missed { asked_at }, None) => missed(turn, since, misses, due_at, *asked_at),
         (Event::Unsure { retry_at }, None) => unsure(turn, since, misses, *retry_at),
         (Event::LookImpossible, None) => look_impossible(turn),
-        (Event::CandidateStands { ticket }, Some(_)) => {
-            turn.create(ticket, turn.on_wire_attempts().saturating_sub(1));
-        }
+        (Event::CandidateStands { ticket }, Some(_)) => turn.link(ticket),
         (Event::CandidateFalls { exists }, Some(candidate)) => {
             let number = candidate.number.clone();
             turn.ask_a_human(ReviewReason::BadNumber { number, exists: *exists });
@@ -36,9 +34,12 @@ fn found(turn: &mut Turn<'_>, tickets: &[super::Ticket]) -> Option<()> {
     Some(())
 }
 
-fn missed(turn: &mut Turn<'_>, since: Timestamp, misses: u32, asked_at: Timestamp) {
-    if turn.policy.key_lives(turn.before.on_wire, turn.at) {
-        turn.pend_anew(turn.at, Ground::SameKey);
+fn missed(turn: &mut Turn<'_>, since: Timestamp, misses: u32, due_at: Timestamp, asked_at: Timestamp) {
+    if turn.repeat_under_key(turn.at).is_some() {
+        return;
+    }
+    if asked_at < due_at {
+        // Another replica looked at the same time, or before the last miss: the pause between looks has not passed.
         return;
     }
     let settled_at = turn.policy.settled_at(turn.before.on_wire);
@@ -55,9 +56,10 @@ fn missed(turn: &mut Turn<'_>, since: Timestamp, misses: u32, asked_at: Timestam
 }
 
 fn unsure(turn: &mut Turn<'_>, since: Timestamp, misses: u32, retry_at: Timestamp) {
-    if turn.policy.key_lives(turn.before.on_wire, retry_at) {
-        turn.pend_anew(retry_at, Ground::SameKey);
-    } else if turn.at.since(since) >= turn.policy.look_patience {
+    if turn.repeat_under_key(retry_at).is_some() {
+        return;
+    }
+    if turn.at.since(since) >= turn.policy.look_patience {
         turn.ask_a_human(ReviewReason::CrmSilent);
     } else {
         turn.after.state = State::Unknown { since, misses, due_at: retry_at, candidate: None };
@@ -65,11 +67,9 @@ fn unsure(turn: &mut Turn<'_>, since: Timestamp, misses: u32, retry_at: Timestam
 }
 
 fn look_impossible(turn: &mut Turn<'_>) {
-    if turn.policy.key_lives(turn.before.on_wire, turn.at) {
-        turn.pend_anew(turn.at, Ground::SameKey);
-    } else if turn.policy.promise == Promise::Keyed {
-        turn.ask_a_human(ReviewReason::KeyExpired);
-    } else {
-        turn.ask_a_human(ReviewReason::Blind);
+    if turn.repeat_under_key(turn.at).is_some() {
+        return;
     }
+    let keyed = turn.policy.promise == Promise::Keyed;
+    turn.ask_a_human(if keyed { ReviewReason::KeyExpired } else { ReviewReason::Blind });
 }

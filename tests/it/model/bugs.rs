@@ -1,0 +1,261 @@
+//! Seeded bugs: each is one plausible mistake in the machine, in a figure, or in what is built around them. The walk must
+//! catch every one; that is the test of the test.
+
+use std::time::Duration;
+
+use zayavka::{
+    clock::Timestamp,
+    domain::{
+        delivery::{self, Delivery},
+        operation::{self, Effect, Event, Ground, Operation, Policy, RejectedBy, State, Step},
+        ticket::Ticket,
+    },
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bug {
+    // The operation machine.
+    LeaseEndPends,
+    LostPends,
+    LostRejects,
+    LostCreates,
+    ExistsCreates,
+    InFlightRejects,
+    RefusedBeforeSettled,
+    LateRefusedEndsRepeat,
+    LateNotSentPends,
+    LateCreatedIgnored,
+    LateCreatedReplacesEnd,
+    SeveralPicksFirst,
+    CancelAfterAttempt,
+    DecisionOutsideReview,
+    LinkIsTrusted,
+    ResendInBlind,
+    AbsentUsedTwice,
+    SettleFromTheBeginning,
+    FoundIgnored,
+    TwinNotWatched,
+    TwinNotReported,
+    CaseNotOpened,
+    CaseNotClosed,
+    PlaceNotGivenBack,
+    AttemptWithoutRow,
+    CardNotShown,
+    KeyChanges,
+    // Figures.
+    NoSettleWindow,
+    SettleShorterThanLag,
+    ResendAfterKeyLife,
+    NoPatience,
+    // Around them.
+    KeyPerAttempt,
+    ClaimWithoutCompare,
+    NoLeaseCheck,
+    MissDatedByItsAnswer,
+    SecondTapSecondOperation,
+    StaleTapConfirms,
+    ForeignTap,
+    InboxWithoutKey,
+    DoneBeforeEffects,
+    EditWhileUnknown,
+    // The outbox.
+    OutboxLostPends,
+    OutboxLeaseEndPends,
+    OutboxLeaseEndSent,
+    OutboxRepeatsAgain,
+    OutboxGoneIsSent,
+    OutboxOvertakesOnTheWire,
+    OutboxWithoutOrder,
+    OutboxNoPause,
+    OutboxClaimWithoutCompare,
+    OutboxSentComesBack,
+}
+
+impl Bug {
+    /// The figures, with the bug's own.
+    pub(crate) fn policy(self, mut policy: Policy) -> Policy {
+        match self {
+            Self::NoSettleWindow => policy.settle = Duration::ZERO,
+            Self::SettleShorterThanLag => policy.settle = Duration::from_millis(2),
+            Self::ResendAfterKeyLife => policy.key_life = None,
+            Self::NoPatience => policy.patience = Duration::from_secs(3_600),
+            Self::TwinNotWatched => policy.watch = Duration::ZERO,
+            _ => {}
+        }
+        policy
+    }
+
+    /// The machine's step, with the bug in it.
+    pub(crate) fn step(
+        self,
+        before: &Operation,
+        event: &Event,
+        at: Timestamp,
+        policy: &Policy,
+        real: Option<Step>,
+    ) -> Option<Step> {
+        let late = event.attempt().is_some_and(
+            |attempt| !matches!(before.state, State::Sending { attempt: current, .. } if current == attempt),
+        );
+        let current = event.attempt().is_some() && !late && matches!(before.state, State::Sending { .. });
+        let Some(mut step) = real else {
+            return match (self, event) {
+                (Self::CancelAfterAttempt, Event::Cancelled)
+                    if matches!(before.state, State::Pending { .. } | State::Unknown { .. }) =>
+                {
+                    Some(to(
+                        before,
+                        State::Cancelled,
+                        vec![Effect::ShowCard, Effect::CloseCase, Effect::FreeSlot, Effect::ReopenDraft],
+                    ))
+                }
+                (Self::DecisionOutsideReview, Event::Decided(operation::Decision::Reject { .. }))
+                    if !before.state.is_final() =>
+                {
+                    Some(to(before, rejected(RejectedBy::Staff), ending()))
+                }
+                (Self::ResendInBlind, _) => None,
+                _ => None,
+            };
+        };
+        let after = &mut step.operation;
+        let pend = |ground| State::Pending { due_at: at, ground };
+        match (self, event) {
+            (Self::LeaseEndPends, Event::LeaseEnded) => after.state = pend(Ground::First),
+            (Self::LostPends, Event::Lost { .. }) if current => after.state = pend(Ground::First),
+            (Self::LostRejects, Event::Lost { .. }) if current => {
+                return Some(to(before, rejected(RejectedBy::Crm), ending()));
+            }
+            (Self::LostCreates, Event::Lost { .. }) if current => {
+                after.state = State::Created { ticket: nobodys() };
+                step.effects.push(Effect::CloseCase);
+            }
+            (Self::ExistsCreates, Event::Exists { .. }) if current => {
+                after.state = State::Created { ticket: nobodys() };
+                step.effects.push(Effect::CloseCase);
+            }
+            (Self::InFlightRejects, Event::InFlight { .. }) if current => {
+                return Some(to(before, rejected(RejectedBy::Crm), ending()));
+            }
+            (Self::RefusedBeforeSettled, Event::Refused { .. }) if current && !after.state.is_final() => {
+                return Some(to(before, rejected(RejectedBy::Crm), ending()));
+            }
+            (Self::LateRefusedEndsRepeat, Event::Refused { .. }) if late && !after.state.is_final() => {
+                return Some(to(before, rejected(RejectedBy::Crm), ending()));
+            }
+            (Self::LateNotSentPends, Event::NotSent { .. }) if late && !after.state.is_final() => {
+                after.state = pend(Ground::First);
+                after.on_wire = None;
+                step.effects.push(Effect::ShowCard);
+            }
+            (Self::LateCreatedIgnored, Event::Created { .. }) if late => {
+                return Some(to(before, before.state.clone(), vec![]));
+            }
+            (Self::LateCreatedReplacesEnd, Event::Created { ticket, .. }) if before.state.is_final() => {
+                after.state = State::Created { ticket: ticket.clone() };
+            }
+            (Self::SeveralPicksFirst, Event::Found { tickets, .. })
+                if tickets.len() > 1 && !before.state.is_final() =>
+            {
+                after.state = State::Created { ticket: tickets[0].clone() };
+                step.effects.extend([Effect::ShowCard, Effect::CloseCase]);
+            }
+            (Self::LinkIsTrusted, Event::Decided(operation::Decision::Link { number, .. })) => {
+                let ticket = Ticket { id: number.clone(), number: number.clone(), url: None };
+                after.state = State::Created { ticket };
+                step.effects.push(Effect::CloseCase);
+            }
+            (Self::ResendInBlind, Event::LookImpossible) => after.state = pend(Ground::First),
+            (Self::AbsentUsedTwice, Event::NotSent { .. }) if current => {
+                if let State::Sending { ground: Ground::Absent, .. } = before.state {
+                    after.state = pend(Ground::Absent);
+                }
+            }
+            (Self::SettleFromTheBeginning, Event::LeaseEnded) => {
+                if let (State::Sending { began, .. }, Some(wire)) = (&before.state, &mut after.on_wire) {
+                    wire.last = *began;
+                }
+            }
+            (Self::FoundIgnored, Event::Found { .. }) if !matches!(before.state, State::Unknown { .. }) => return None,
+            (Self::TwinNotWatched, _) => after.watch = None,
+            (Self::TwinNotReported, _) => step.effects.retain(|effect| !matches!(effect, Effect::ReportTwin { .. })),
+            (Self::CaseNotOpened, _) => step.effects.retain(|effect| !matches!(effect, Effect::OpenCase { .. })),
+            (Self::CaseNotClosed, _) => step.effects.retain(|effect| *effect != Effect::CloseCase),
+            (Self::PlaceNotGivenBack, _) => step.effects.retain(|effect| *effect != Effect::FreeSlot),
+            (Self::AttemptWithoutRow, _) => {
+                step.effects.retain(|effect| !matches!(effect, Effect::BeginAttempt { .. }))
+            }
+            (Self::CardNotShown, Event::Lost { .. }) => step.effects.retain(|effect| *effect != Effect::ShowCard),
+            (Self::KeyChanges, Event::Claimed { .. }) => {
+                after.key = zayavka::ids::ExternalKey(uuid::Uuid::from_u128(u128::from(after.attempts)));
+            }
+            _ => {}
+        }
+        let _ = policy;
+        Some(step)
+    }
+
+    /// The outbox's step, with the bug in it.
+    pub(crate) fn delivery_step(
+        self,
+        before: &Delivery,
+        event: &delivery::Event,
+        at: Timestamp,
+        real: Option<delivery::Step>,
+    ) -> Option<delivery::Step> {
+        use delivery::{DropReason, Event, Kind, State};
+        let is_new = matches!(before.kind, Kind::New { .. });
+        let pending = State::Pending { due_at: at };
+        let Some(mut step) = real else {
+            if self == Self::OutboxOvertakesOnTheWire
+                && *event == Event::Overtaken
+                && before.kind == Kind::Edit
+                && !before.state.is_final()
+            {
+                let mut delivery = before.clone();
+                delivery.state = State::Dropped { why: DropReason::Overtaken };
+                return Some(delivery::Step { delivery, effects: Vec::new() });
+            }
+            return None;
+        };
+        let after = &mut step.delivery;
+        match (self, event) {
+            (Self::OutboxLostPends, Event::Lost { .. }) if is_new && !before.state.is_final() => after.state = pending,
+            (Self::OutboxLeaseEndPends, Event::LeaseEnded) => after.state = pending,
+            (Self::OutboxLeaseEndSent, Event::LeaseEnded) => after.state = State::Sent { message_id: None },
+            (Self::OutboxRepeatsAgain, Event::PauseOver) if is_new => {
+                after.state = pending;
+                after.repeats = before.repeats + 1;
+            }
+            (Self::OutboxGoneIsSent, Event::Gone { .. }) => {
+                after.state = State::Sent { message_id: None };
+                step.effects.clear();
+            }
+            (Self::OutboxNoPause, Event::Lost { .. } | Event::LeaseEnded) => {
+                if let State::Unknown { due_at: Some(due_at), .. } = &mut after.state {
+                    *due_at = at;
+                }
+            }
+            (Self::OutboxSentComesBack, Event::Done { .. }) if before.state.is_final() => after.state = pending,
+            (Self::OutboxSentComesBack, Event::Lost { .. }) if before.state.is_final() => after.state = pending,
+            _ => {}
+        }
+        Some(step)
+    }
+}
+
+fn to(before: &Operation, state: State, effects: Vec<Effect>) -> Step {
+    Step { operation: Operation { state, watch: None, ..before.clone() }, effects }
+}
+
+fn rejected(by: RejectedBy) -> State {
+    State::Rejected { reason: String::new(), by }
+}
+
+fn ending() -> Vec<Effect> {
+    vec![Effect::ShowCard, Effect::CloseCase, Effect::FreeSlot, Effect::ReopenDraft]
+}
+
+fn nobodys() -> Ticket {
+    Ticket { id: "99".to_owned(), number: "99".to_owned(), url: None }
+}
