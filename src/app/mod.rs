@@ -19,14 +19,14 @@ use crate::{
         limiter::{Limiter, Pace},
     },
     dialog::{Dialog, Limits},
-    domain::role::Roster,
+    domain::role::{LiveRoster, Roster},
     inbox::{Inbox, routes},
     outbox::Outbox,
     points::Points,
     staff::Staff,
     store::{Store, StoreError, operations::Author, settings},
     telegram::{Answer, BotName, Telegram},
-    worker::Worker,
+    worker::{Worker, remind::Reminder},
 };
 
 pub use setup::{Checked, check};
@@ -42,14 +42,16 @@ pub struct App {
     pub telegram: Telegram,
     /// The bot's name, once it is known.
     pub username: BotName,
-    /// The staff.
-    pub roster: Arc<Roster>,
+    /// The staff, as it is now: a reload counts from the next action.
+    pub roster: LiveRoster,
     /// Every sentence.
     pub texts: Arc<Texts>,
     /// Takes updates in and handles them.
     pub inbox: Inbox,
     /// Carries operations to the CRM.
     pub worker: Arc<Worker>,
+    /// Does what time alone asks for at the staff's desk.
+    pub reminder: Reminder,
     /// Says what is stored to be said.
     pub outbox: Arc<Outbox>,
     /// Time.
@@ -138,13 +140,7 @@ impl App {
         let (crm, policy) = (Arc::new(crm), Arc::new(policy));
         let bot = config.telegram.bot_id;
         let author = author(&config, dice.as_ref());
-        let roster = Arc::new(Roster {
-            chat: config.staff.chat,
-            thread: config.staff.thread,
-            owners: config.staff.owners.clone(),
-            reviewers: config.staff.reviewers.clone(),
-            viewers: config.staff.viewers.clone(),
-        });
+        let roster = LiveRoster::new(roster(&config.staff));
         let dialog = Dialog {
             bot,
             username: username.clone(),
@@ -162,10 +158,14 @@ impl App {
         let staff = Staff {
             bot,
             username: username.clone(),
-            roster: Arc::clone(&roster),
+            roster: roster.clone(),
             texts: Arc::clone(&catalog.texts),
             policy: Arc::clone(&policy),
+            delivery: setup::delivery_policy(&config),
             can_verify: crm.can_verify(),
+            second_person: config.staff.second_person,
+            take_for: config.staff.take_for,
+            hours: config.staff.hours,
             author: author.clone(),
             clock: Arc::clone(&clock),
         };
@@ -182,11 +182,23 @@ impl App {
             telegram: telegram.clone(),
             bot,
             texts: Arc::clone(&catalog.texts),
-            roster: Arc::clone(&roster),
+            roster: roster.clone(),
+            hours: config.staff.hours,
             policy: setup::delivery_policy(&config),
             can_look: policy.can_look,
             clock: Arc::clone(&clock),
             busy: Mutex::default(),
+        };
+        let reminder = Reminder {
+            store: store.clone(),
+            bot,
+            texts: Arc::clone(&catalog.texts),
+            roster: roster.clone(),
+            hours: config.staff.hours,
+            remind_after: config.staff.remind_after,
+            escalate_after: config.staff.escalate_after,
+            client_update_after: config.staff.client_update_after,
+            clock: Arc::clone(&clock),
         };
         let worker = worker(&config, crm, policy, author, &store, &clock, dice);
         Self {
@@ -198,9 +210,22 @@ impl App {
             roster,
             inbox,
             worker: Arc::new(worker),
+            reminder,
             outbox: Arc::new(outbox),
             clock,
         }
+    }
+}
+
+/// The staff as configured.
+#[must_use]
+pub fn roster(staff: &crate::config::Staff) -> Roster {
+    Roster {
+        chat: staff.chat,
+        thread: staff.thread,
+        owners: staff.owners.clone(),
+        reviewers: staff.reviewers.clone(),
+        viewers: staff.viewers.clone(),
     }
 }
 

@@ -39,12 +39,9 @@ impl Visit<'_> {
             return toast(Key::TapForeign);
         }
         if let Some(stored) = operations::by_draft_version(self.tx.as_ref(), id, version).await? {
-<<<<<<< HEAD
             let (operation, by) = (Some(stored.operation.id), Some(self.user()));
             journal::note(self.tx.as_ref(), operation, journal::TAPPED_AGAIN, by, None, self.now).await?;
-=======
             metrics::count(metrics::Counter::TapsRepeated);
->>>>>>> main
             return Ok(Handled::toast(tap_words(self.texts(), &self.lang, &stored.operation)));
         }
         if !draft.is_open() {

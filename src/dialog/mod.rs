@@ -27,7 +27,7 @@ use crate::{
     },
     ids::{BotId, ChatId, UserId},
     store::{
-        StoreError, Tx,
+        StoreError, Tx, cases,
         operations::{self, Author},
         outbox::{self, Letter},
         people,
@@ -189,6 +189,9 @@ impl Visit<'_> {
         for stored in operations::of_person(self.tx.as_ref(), self.dialog.bot, self.user(), 3).await? {
             let id = stored.operation.id;
             self.show_card(id).await?;
+            for case in cases::undelivered(self.tx.as_ref(), id).await? {
+                cases::settle_itself(self.tx.as_ref(), self.dialog.bot, &case, self.now).await?;
+            }
         }
         Ok(())
     }

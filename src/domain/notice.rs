@@ -3,7 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ticket::Ticket;
 use crate::ids::OperationId;
 
 /// One thing to say.
@@ -39,13 +38,6 @@ pub enum Notice {
         /// Which operation.
         operation: OperationId,
     },
-    /// To staff: the CRM holds another ticket for an operation that has ended.
-    Twin {
-        /// Which.
-        operation: OperationId,
-        /// All tickets known.
-        tickets: Vec<Ticket>,
-    },
     /// To staff: something about the service itself.
     Alert {
         /// What.
@@ -61,22 +53,6 @@ pub enum Alert {
     CrmAuth {
         /// What it said, cleaned.
         detail: String,
-    },
-    /// An update could not be handled and was put on the shelf.
-    Shelved {
-        /// The inbox row.
-        row: i64,
-        /// Why, cleaned.
-        error: String,
-    },
-    /// A message of ours could not be delivered.
-    Undelivered {
-        /// The outbox row.
-        row: i64,
-        /// What kind of message.
-        kind: String,
-        /// Why, cleaned.
-        why: String,
     },
 }
 

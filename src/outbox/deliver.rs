@@ -12,13 +12,15 @@ use crate::{
     clock::Timestamp,
     domain::{
         delivery::{self, Event, Kind, OnUnknown},
-        notice::{Alert, Keyboard, Notice, NoticeKind, Words},
+        notice::{Keyboard, NoticeKind, Words},
+        review::Matter,
     },
     ids::{ChatId, MessageId},
     metrics::{self, Counter},
     store::{
-        StoreError, cards,
-        outbox::{self, Advanced, Letter, Row, STAFF},
+        StoreError, cards, cases,
+        operations,
+        outbox::{self, Advanced, Row, STAFF},
     },
     telegram::{
         render,
@@ -51,7 +53,7 @@ impl Outbox {
         if let Some(after) = &moved
             && matches!(after.delivery.state, delivery::State::Unknown { due_at: None, .. })
         {
-            self.alert(&row, "nobody knows whether it arrived").await?;
+            self.alert(&row, "", true).await?;
         }
         Ok(moved.is_some())
     }
@@ -177,6 +179,8 @@ impl Outbox {
     async fn conclude(&self, row: &Row, event: Event, known: Option<cards::Card>) -> Result<(), StoreError> {
         let refused = match &event {
             Event::RowRefused { detail, .. } => Some(detail.clone()),
+            // A question nobody can read is asked again when its person comes back; what became of their request is not.
+            Event::ChatRefused { detail, .. } if row.operation.is_some() => Some(detail.clone()),
             Event::Misconfigured { detail, .. } => {
                 tracing::error!(
                     detail,
@@ -209,7 +213,7 @@ impl Outbox {
             tracing::debug!(outbox.id = id, ?illegal, "an answer came too late to mean anything");
         }
         if let Some(why) = refused {
-            self.alert(row, &why).await?;
+            self.alert(row, &why, false).await?;
         }
         Ok(())
     }
@@ -234,29 +238,36 @@ impl Outbox {
         })
     }
 
-    /// Tells staff of a message that was not delivered; a message to staff never asks for another one.
-    async fn alert(&self, row: &Row, why: &str) -> Result<(), StoreError> {
+    /// Brings a message that was not delivered before staff; a message to staff never asks for another one.
+    async fn alert(&self, row: &Row, why: &str, may_have_arrived: bool) -> Result<(), StoreError> {
         tracing::warn!(outbox.id = row.id, outbox.kind = row.kind, why, "a message was not delivered");
-        if row.chat == STAFF || row.kind == NoticeKind::StaffReply.name() {
+        let to_staff = [NoticeKind::StaffReply, NoticeKind::StaffCard].iter().any(|kind| kind.name() == row.kind);
+        if row.chat == STAFF || to_staff {
             return Ok(());
         }
-        let letter = Letter {
-            bot: self.bot,
-            chat: STAFF,
-            thread: None,
-            kind: NoticeKind::StaffCard,
-            card: None,
-            operation: row.operation,
-            notice: Notice::Alert {
-                about: Alert::Undelivered { row: row.id, kind: row.kind.clone(), why: why.to_owned() },
-            },
-            on_unknown: OnUnknown::Repeat,
-        };
-        let (letter, now) = (Arc::new(letter), self.clock.now());
+        let (kind, why) = (row.kind.clone(), why.to_owned());
+        let matter = Arc::new(Matter::Undelivered { row: row.id, kind, why, may_have_arrived });
+        let (bot, operation, now) = (self.bot, row.operation, self.clock.now());
         self.store
             .write(move |tx| {
-                let letter = Arc::clone(&letter);
-                async move { outbox::put(tx.as_ref(), &letter, now).await }
+                let matter = Arc::clone(&matter);
+                async move {
+                    let stored = match operation {
+                        Some(operation) => operations::load(tx.as_ref(), operation).await?,
+                        None => None,
+                    };
+                    // One case tells that a person cannot be reached, however many messages do not reach them.
+                    let known = match operation {
+                        Some(operation) if !may_have_arrived => cases::undelivered(tx.as_ref(), operation).await?,
+                        _ => Vec::new(),
+                    };
+                    if !known.is_empty() {
+                        return Ok(());
+                    }
+                    let about = stored.as_ref().map(|stored| (stored.operation.id, stored.form.as_str()));
+                    let new = cases::New { bot, about, matter: &matter };
+                    cases::raise(tx.as_ref(), new, OnUnknown::Repeat, now).await.map(drop)
+                }
             })
             .await
     }

@@ -288,6 +288,20 @@ pub async fn shelf<C: ConnectionTrait>(db: &C, bot: BotId, limit: u64) -> Result
         .collect())
 }
 
+/// Takes a row from the shelf for good: staff have seen it and it asks for nothing more. `false` when it is not there.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn put_away<C: ConnectionTrait>(db: &C, row: i64) -> Result<bool, StoreError> {
+    let away = inbox::Entity::update_many()
+        .col_expr(inbox::Column::State, Expr::value("put_away"))
+        .filter(inbox::Column::Id.eq(row))
+        .filter(inbox::Column::State.eq("shelved"))
+        .exec(db)
+        .await?;
+    Ok(away.rows_affected == 1)
+}
+
 /// Takes a row from the shelf for one more round of tries. `false` when it is not there, or its payload has gone.
 ///
 /// # Errors

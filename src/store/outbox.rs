@@ -257,15 +257,22 @@ async fn carry_out<C: ConnectionTrait>(db: &C, row: &Row, effect: &Effect, at: T
         // The sender words these: they need the catalogue, and a send that ends in an alert must not ask for another.
         Effect::Alert { .. } | Effect::OpenCase => {}
         Effect::CloseCase => {
-            for case in cases::close_about(db, row.bot, "undelivered", row.id, at).await? {
-                // Boxed: showing a card writes a row of this very table.
-                Box::pin(cases::show(db, row.bot, case.id, case.operation, OnUnknown::Repeat, at)).await?;
+            for case in cases::about_row(db, row.bot, "undelivered", row.id).await? {
+                cases::settle_itself(db, row.bot, &case, at).await?;
             }
         }
         // Where the message is and what it shows is known to the sender, who stores the card.
         Effect::KnowMessage { .. } => {}
     }
     Ok(())
+}
+
+/// Writes a message anew that ended without arriving: staff want it sent once more.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn send_anew<C: ConnectionTrait>(db: &C, row: &Row, now: Timestamp) -> Result<(), StoreError> {
+    put(db, &again(row), now).await
 }
 
 fn again(row: &Row) -> Letter {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{
     LONGEST_TAP, Texts,
-    keys::{Key, Place},
+    keys::Key,
     pieces::Pieces,
     proof,
+    shape::Place,
 };
 use crate::{
     catalog::problem::Problems,

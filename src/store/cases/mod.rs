@@ -1,13 +1,16 @@
 //! Cases: what staff settle. At most one is open a matter, and each change of it gets a new number, so that a decision
 //! made on an old card is known as such.
 
+mod query;
+
 use sea_orm::{
     ActiveValue::{NotSet, Set},
-    ColumnTrait as _, ConnectionTrait, EntityTrait as _, ExprTrait as _, QueryFilter as _, QueryOrder as _,
-    QuerySelect as _, Select, UpdateMany,
+    ColumnTrait as _, ConnectionTrait, EntityTrait as _, ExprTrait as _, QueryFilter as _, UpdateMany,
     sea_query::Expr,
 };
 use uuid::Uuid;
+
+pub use query::{about_row, count_open, load, load_of, of_operation, open_of, overheld, queue, undelivered, unreminded};
 
 use super::{
     StoreError,
@@ -30,6 +33,8 @@ use crate::{
 pub struct Case {
     /// Its number.
     pub id: i64,
+    /// Whose; 0 for the cases of the release that knew one bot only.
+    pub bot: BotId,
     /// About which operation, if about one.
     pub operation: Option<OperationId>,
     /// What a human must look at.
@@ -223,23 +228,18 @@ pub async fn close<C: ConnectionTrait>(
     Ok(Some(case.id))
 }
 
-/// Closes the open cases about an inbox or outbox row. Returns their numbers and operations.
+/// Closes a case that settled by itself, and shows it.
 ///
 /// # Errors
-/// [`StoreError`] when the database cannot be used or a row cannot be read.
-pub async fn close_about<C: ConnectionTrait>(
+/// [`StoreError`] when the database cannot be used.
+pub async fn settle_itself<C: ConnectionTrait>(
     db: &C,
     bot: BotId,
-    kind: &str,
-    subject: i64,
+    case: &Case,
     now: Timestamp,
-) -> Result<Vec<Case>, StoreError> {
-    let about = of_bot(bot).filter(Column::Kind.eq(kind)).filter(Column::Subject.eq(subject));
-    let open = read_all(about.filter(Column::ClosedAt.is_null()).all(db).await?)?;
-    for case in &open {
-        changed(case.id).col_expr(Column::ClosedAt, Expr::value(now.0)).exec(db).await?;
-    }
-    Ok(open)
+) -> Result<(), StoreError> {
+    changed(case.id).col_expr(Column::ClosedAt, Expr::value(now.0)).exec(db).await?;
+    show(db, bot, case.id, case.operation, OnUnknown::Repeat, now).await
 }
 
 /// Closes one case by a person's decision. `false` when it changed meanwhile.
@@ -300,94 +300,6 @@ pub async fn note_reminder<C: ConnectionTrait>(db: &C, case: i64, from: i32, to:
     Ok(noted.exec(db).await?.rows_affected == 1)
 }
 
-/// The open review of an operation.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used or the row cannot be read.
-pub async fn open_of<C: ConnectionTrait>(db: &C, operation: OperationId) -> Result<Option<Case>, StoreError> {
-    let row = cases::Entity::find()
-        .filter(Column::OperationId.eq(operation.0))
-        .filter(Column::Kind.eq("review"))
-        .filter(Column::ClosedAt.is_null())
-        .one(db)
-        .await?;
-    row.map(read).transpose()
-}
-
-/// All cases of an operation, oldest first.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used or a row cannot be read.
-pub async fn of_operation<C: ConnectionTrait>(db: &C, operation: OperationId) -> Result<Vec<Case>, StoreError> {
-    let rows = cases::Entity::find().filter(Column::OperationId.eq(operation.0)).order_by_asc(Column::Id);
-    read_all(rows.all(db).await?)
-}
-
-/// A case by its number.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used or the row cannot be read.
-pub async fn load<C: ConnectionTrait>(db: &C, id: i64) -> Result<Option<Case>, StoreError> {
-    cases::Entity::find_by_id(id).one(db).await?.map(read).transpose()
-}
-
-/// Open cases, oldest first.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used or a row cannot be read.
-pub async fn queue<C: ConnectionTrait>(
-    db: &C,
-    bot: BotId,
-    filter: &Filter,
-    offset: u64,
-    limit: u64,
-) -> Result<Vec<Case>, StoreError> {
-    let rows = filtered(bot, filter).order_by_asc(Column::Id).offset(offset).limit(limit);
-    read_all(rows.all(db).await?)
-}
-
-/// How many cases are open.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used.
-pub async fn count_open<C: ConnectionTrait>(db: &C, bot: BotId, filter: &Filter) -> Result<u64, StoreError> {
-    use sea_orm::PaginatorTrait as _;
-    Ok(filtered(bot, filter).count(db).await?)
-}
-
-/// Open cases whose take is over, oldest first.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used or a row cannot be read.
-pub async fn overheld<C: ConnectionTrait>(
-    db: &C,
-    bot: BotId,
-    now: Timestamp,
-    limit: u64,
-) -> Result<Vec<Case>, StoreError> {
-    let over = filtered(bot, &Filter::default()).filter(Column::TakenUntil.lte(now.0));
-    read_all(over.order_by_asc(Column::Id).limit(limit).all(db).await?)
-}
-
-fn of_bot(bot: BotId) -> Select<cases::Entity> {
-    // Cases of the release that knew one bot only have none.
-    cases::Entity::find().filter(Column::BotId.is_in([0, bot.0]))
-}
-
-fn filtered(bot: BotId, filter: &Filter) -> Select<cases::Entity> {
-    let mut found = of_bot(bot).filter(Column::ClosedAt.is_null());
-    if let Some(form) = &filter.form {
-        found = found.filter(Column::FormId.eq(form.as_str()));
-    }
-    if let Some(word) = &filter.word {
-        found = found.filter(Column::Word.eq(word.as_str()));
-    }
-    if let Some(by) = filter.taken_by {
-        found = found.filter(Column::TakenBy.eq(by.0));
-    }
-    found
-}
-
 /// An update of one case; it gets its next number.
 fn changed(case: i64) -> UpdateMany<cases::Entity> {
     cases::Entity::update_many().col_expr(Column::Rev, Expr::col(Column::Rev).add(1)).filter(Column::Id.eq(case))
@@ -399,30 +311,4 @@ fn write(matter: &Matter) -> Result<String, StoreError> {
         Matter::Review { reason } => to_json(reason),
         other => to_json(other),
     }
-}
-
-fn read_all(rows: Vec<cases::Model>) -> Result<Vec<Case>, StoreError> {
-    rows.into_iter().map(read).collect()
-}
-
-fn read(row: cases::Model) -> Result<Case, StoreError> {
-    let corrupt = |error| StoreError::corrupt("cases", row.id, error);
-    let matter = if row.kind == "review" {
-        Matter::Review { reason: serde_json::from_str(&row.reason).map_err(corrupt)? }
-    } else {
-        serde_json::from_str(&row.reason).map_err(corrupt)?
-    };
-    let taken = row.taken_by.zip(row.taken_until);
-    let closed_by = row.closed_by.map(UserId);
-    Ok(Case {
-        id: row.id,
-        operation: (row.operation_id != Uuid::nil()).then_some(OperationId(row.operation_id)),
-        matter,
-        rev: row.rev,
-        opened_at: Timestamp(row.opened_at),
-        taken: taken.map(|(by, until)| Taken { by: UserId(by), until: Timestamp(until) }),
-        asked: row.asked_by.map(UserId).zip(row.asked_reason),
-        reminded: row.reminded,
-        closed: row.closed_at.map(|at| Closed { at: Timestamp(at), by: closed_by, how: row.closed_how }),
-    })
 }
