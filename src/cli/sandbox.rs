@@ -54,7 +54,8 @@ async fn start(args: &SandboxArgs, json: bool) -> Result<(), String> {
     // First of all: from here on a signal finds someone who tidies up.
     let mut signals = Signals::new()?;
     let folder = Folder::new()?;
-    let service = if args.world_only { None } else { Some(Arc::new(Service::new(folder.path().join("zayavka.toml"))?)) };
+    let service =
+        if args.world_only { None } else { Some(Arc::new(Service::new(folder.path().join("zayavka.toml"))?)) };
     let world = World::start(WorldOptions {
         listen: args.listen.map_or(Listen::Default, Listen::Exact),
         service: service.clone().map(|service| service as Arc<dyn ServiceControl>),

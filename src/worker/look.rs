@@ -33,7 +33,7 @@ impl Worker {
             self.limiter.lock().unwrap_or_else(PoisonError::into_inner).note(self.clock.now(), sign);
         }
         let (event, detail) = match look {
-            Look::Found { tickets } => (Event::Found { tickets }, None),
+            Look::Found { tickets } => (Event::Found { tickets, asked_at }, None),
             Look::Missed => (Event::Missed { asked_at }, None),
             Look::Unsure { detail, wait } => {
                 let pause = self.policy.spacing.max(wait.unwrap_or_default());

@@ -4,11 +4,10 @@
 mod catalog;
 mod crash;
 mod crm;
-mod docs;
-mod layout;
 mod crm_faults;
 mod databases;
 mod dialog;
-mod model;
+mod docs;
+mod layout;
 mod sandbox;
 mod world;

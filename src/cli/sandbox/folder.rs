@@ -28,7 +28,8 @@ impl Folder {
     fn within(parent: &Path, process: u32) -> Result<Self, String> {
         sweep(parent);
         let path = parent.join(format!("{PREFIX}{process}"));
-        make(&path).map_err(|error| format!("{} cannot be made: {error}; set TMPDIR to a folder of yours", path.display()))
+        make(&path)
+            .map_err(|error| format!("{} cannot be made: {error}; set TMPDIR to a folder of yours", path.display()))
     }
 
     pub(super) fn path(&self) -> &Path {
