@@ -2,6 +2,7 @@
 //! [`lifecycle`], or step by step by tests.
 
 pub mod by_hand;
+pub mod desk;
 pub mod lifecycle;
 mod menu;
 pub mod setup;
@@ -19,7 +20,7 @@ use crate::{
         limiter::{Limiter, Pace},
     },
     dialog::{Dialog, Limits},
-    domain::role::{LiveRoster, Roster},
+    domain::role::LiveRoster,
     inbox::{Inbox, routes},
     outbox::Outbox,
     points::Points,
@@ -29,6 +30,7 @@ use crate::{
     worker::{Worker, remind::Reminder},
 };
 
+pub use desk::{author, desk, roster};
 pub use setup::{Checked, check};
 
 /// Everything of one process, ready to run.
@@ -136,11 +138,13 @@ impl App {
         telegram: Telegram,
         username: BotName,
     ) -> Self {
+        let author = author(&config, dice.as_ref());
+        let desk = desk(&config, &checked, author.clone(), Arc::clone(&clock));
+        let staff = Staff { username: username.clone(), ..desk };
+        let roster = staff.roster.clone();
         let Checked { catalog, crm, policy, .. } = checked;
         let (crm, policy) = (Arc::new(crm), Arc::new(policy));
         let bot = config.telegram.bot_id;
-        let author = author(&config, dice.as_ref());
-        let roster = LiveRoster::new(roster(&config.staff));
         let dialog = Dialog {
             bot,
             username: username.clone(),
@@ -154,20 +158,6 @@ impl App {
             author: author.clone(),
             clock: Arc::clone(&clock),
             dice: Arc::clone(&dice),
-        };
-        let staff = Staff {
-            bot,
-            username: username.clone(),
-            roster: roster.clone(),
-            texts: Arc::clone(&catalog.texts),
-            policy: Arc::clone(&policy),
-            delivery: setup::delivery_policy(&config),
-            can_verify: crm.can_verify(),
-            second_person: config.staff.second_person,
-            take_for: config.staff.take_for,
-            hours: config.staff.hours,
-            author: author.clone(),
-            clock: Arc::clone(&clock),
         };
         let inbox = Inbox {
             store: store.clone(),
@@ -217,18 +207,6 @@ impl App {
     }
 }
 
-/// The staff as configured.
-#[must_use]
-pub fn roster(staff: &crate::config::Staff) -> Roster {
-    Roster {
-        chat: staff.chat,
-        thread: staff.thread,
-        owners: staff.owners.clone(),
-        reviewers: staff.reviewers.clone(),
-        viewers: staff.viewers.clone(),
-    }
-}
-
 fn worker(
     config: &Config,
     crm: Arc<Crm>,
@@ -252,19 +230,6 @@ fn worker(
         clock: Arc::clone(clock),
         dice,
         busy: Mutex::default(),
-    }
-}
-
-/// Who acts, for attempt rows: a name no other process has.
-fn author(config: &Config, dice: &dyn Dice) -> Author {
-    let mut tail = [0; 4];
-    dice.fill(&mut tail);
-    Author {
-        worker: format!("{}-{:08x}", std::process::id(), u32::from_le_bytes(tail)),
-        created_unknown: Some(config.notices.created),
-        rejected_unknown: Some(config.notices.rejected),
-        staff_unknown: Some(config.notices.staff_card),
-        ..Author::default()
     }
 }
 

@@ -87,7 +87,7 @@ pub fn event_words(texts: &Texts, lang: &str, event: &str) -> String {
     let name = match event {
         "outbox_lost" | "outbox_pause_over" | "outbox_lease_ended" => "message_unknown",
         "outbox_chat_refused" | "outbox_row_refused" => "undelivered",
-        "outbox_gone" => "message_gone",
+        "outbox_gone" => "card_deleted",
         "outbox_decided_send_again" => "send_again",
         "outbox_decided_let_go" => "let_go",
         other => other,
@@ -126,6 +126,13 @@ mod tests {
         let names = BTreeMap::from([(9001, "Ольга".to_owned())]);
         let hours = WorkingHours::default();
         let told = timeline(&catalog.texts, "ru", &hours, &entries, &names).join("\n");
-        insta::assert_snapshot!(told, @"");
+        insta::assert_snapshot!(told, @r"
+        30.11 12:29:22 нажатие, заявка сохранена
+        12:29:23 отправляем в CRM
+        12:29:33 ответа нет
+        12:30:22 искали в CRM, не нашли ×3
+        01.12 02:22:42 указан номер · Ольга · № 1001
+        02:22:43 from_the_future
+        ");
     }
 }

@@ -131,9 +131,7 @@ pub fn matter_words(texts: &Texts, lang: &str, matter: &Matter) -> String {
             let key = if *may_have_arrived { Key::ReasonUndeliveredUnknown } else { Key::ReasonUndelivered };
             texts.say(lang, key, &[("kind", &kind_words(texts, lang, kind)), ("why", &redact(&visible(why)))])
         }
-        Matter::Shelved { error, .. } => {
-            texts.say(lang, Key::ReasonShelved, &[("error", &redact(&visible(error)))])
-        }
+        Matter::Shelved { error, .. } => texts.say(lang, Key::ReasonShelved, &[("error", &redact(&visible(error)))]),
     }
 }
 

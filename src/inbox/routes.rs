@@ -37,9 +37,9 @@ pub fn routes(dialog: Dialog, staff: Staff) -> Routes {
             .branch(dptree::filter(|input: Arc<Input>, staff: Arc<Staff>| staff.is_theirs(&input)).endpoint(
                 |tx: Tx, input: Arc<Input>, staff: Arc<Staff>| async move { staff.handle(&tx, &input).await },
             ))
-            .branch(dptree::filter_async(awaited).endpoint(
-                |tx: Tx, input: Arc<Input>, staff: Arc<Staff>| async move { staff.handle(&tx, &input).await },
-            ))
+            .branch(dptree::filter_async(awaited).endpoint(|tx: Tx, input: Arc<Input>, staff: Arc<Staff>| async move {
+                staff.handle(&tx, &input).await
+            }))
             .branch(dptree::filter(|input: Arc<Input>| !matches!(input.act, Act::Ignored { .. })).endpoint(
                 |tx: Tx, input: Arc<Input>, dialog: Arc<Dialog>| async move { dialog.handle(&tx, &input).await },
             ));

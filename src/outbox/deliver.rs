@@ -18,8 +18,7 @@ use crate::{
     ids::{ChatId, MessageId},
     metrics::{self, Counter},
     store::{
-        StoreError, cards, cases,
-        operations,
+        StoreError, cards, cases, operations,
         outbox::{self, Advanced, Row, STAFF},
     },
     telegram::{

@@ -180,7 +180,14 @@ impl Staff {
     }
 
     /// A message whose fate is unknown is decided through its machine; one that ended is written anew.
-    async fn settle_message(&self, tx: &Tx, row: i64, by: UserId, again: bool, now: Timestamp) -> Result<(), StoreError> {
+    async fn settle_message(
+        &self,
+        tx: &Tx,
+        row: i64,
+        by: UserId,
+        again: bool,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let Some(row) = outbox::load(tx.as_ref(), row).await? else { return Ok(()) };
         if matches!(row.delivery.state, delivery::State::Unknown { due_at: None, .. }) {
             let decision = match again {
@@ -226,15 +233,11 @@ impl Staff {
             Deed::LookAgain if !self.policy.can_look => return Ok((Ruling::NoSearch, None)),
             Deed::LookAgain => (Decision::LookAgain { by }, Ruling::Looking),
             Deed::Create { reason } if self.second_person => return self.ask(tx, actor.id, case, reason, now).await,
-            Deed::Create { reason } => {
-                (Decision::CreateAfterAll { by, reason: reason.clone() }, Ruling::Creating)
-            }
+            Deed::Create { reason } => (Decision::CreateAfterAll { by, reason: reason.clone() }, Ruling::Creating),
             Deed::Consent => match &case.asked {
                 None => return Ok((Ruling::Changed, None)),
                 Some((asked, _)) if *asked == actor.id => return Ok((Ruling::NeedsAnother, None)),
-                Some((_, reason)) => {
-                    (Decision::CreateAfterAll { by, reason: reason.clone() }, Ruling::Creating)
-                }
+                Some((_, reason)) => (Decision::CreateAfterAll { by, reason: reason.clone() }, Ruling::Creating),
             },
             Deed::Reject { reason } => (Decision::Reject { by, reason: reason.clone() }, Ruling::Rejected),
             Deed::Take | Deed::HandBack | Deed::SendAgain | Deed::LetGo | Deed::Replay => {

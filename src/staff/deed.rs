@@ -65,7 +65,8 @@ pub struct Target {
 }
 
 /// What became of a deed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "ruling", content = "with", rename_all = "snake_case")]
 pub enum Ruling {
     /// It is theirs alone until then.
     Taken(Timestamp),

@@ -1,6 +1,9 @@
 //! Looking: the queue, one case, why it is one, what is where, the day in figures.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    time::Duration,
+};
 
 use super::{
     Shift,
@@ -141,8 +144,8 @@ impl Shift<'_> {
         let history = journal::of_operation(self.tx.as_ref(), stored.operation.id).await?;
         let mut names = BTreeMap::new();
         for by in history.iter().filter_map(|line| line.entry.by) {
-            if !names.contains_key(&by) {
-                names.insert(by, self.staff.called(self.tx, UserId(by)).await?);
+            if let Entry::Vacant(unknown) = names.entry(by) {
+                unknown.insert(self.staff.called(self.tx, UserId(by)).await?);
             }
         }
         let entries: Vec<_> = history.into_iter().map(|line| (line.at, line.entry)).collect();
@@ -206,10 +209,8 @@ impl Shift<'_> {
     }
 
     fn took(&self, millis: Option<u64>) -> String {
-        millis.map_or_else(
-            || "—".to_owned(),
-            |millis| span(&self.staff.texts, self.lang, Duration::from_millis(millis)),
-        )
+        millis
+            .map_or_else(|| "—".to_owned(), |millis| span(&self.staff.texts, self.lang, Duration::from_millis(millis)))
     }
 
     fn state(&self, stored: &Stored) -> String {

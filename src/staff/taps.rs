@@ -5,11 +5,7 @@ use super::{
     deed::{Deed, Target},
 };
 use crate::{
-    catalog::texts::Key,
-    domain::input::Handled,
-    ids::MessageId,
-    store::StoreError,
-    telegram::button::CaseWish,
+    catalog::texts::Key, domain::input::Handled, ids::MessageId, store::StoreError, telegram::button::CaseWish,
 };
 
 impl Shift<'_> {
@@ -33,11 +29,9 @@ impl Shift<'_> {
             CaseWish::AskNumber => return self.ask_number(&target, rev).await,
             CaseWish::AskCreate => return self.ask_create(&target, rev).await,
             CaseWish::AskReject => return self.ask_reject(&target, rev).await,
-            CaseWish::Candidate(_)
-            | CaseWish::Unchecked
-            | CaseWish::Sure
-            | CaseWish::Reason(_)
-            | CaseWish::Cancel => return self.tap_on_question(&target, rev, wish, message).await,
+            CaseWish::Candidate(_) | CaseWish::Unchecked | CaseWish::Sure | CaseWish::Reason(_) | CaseWish::Cancel => {
+                return self.tap_on_question(&target, rev, wish, message).await;
+            }
             CaseWish::Take => Deed::Take,
             CaseWish::HandBack => Deed::HandBack,
             CaseWish::LookAgain => Deed::LookAgain,

@@ -1,9 +1,6 @@
 //! What staff type, read: a ticket's number as people paste it, a reason, the filters of a queue. Pure.
 
-use crate::{
-    catalog::wording::visible,
-    domain::review::WORDS,
-};
+use crate::{catalog::wording::visible, domain::review::WORDS};
 
 /// Longest reason kept, in characters.
 const REASON: usize = 500;

@@ -265,6 +265,39 @@ pub async fn must_wait<C: ConnectionTrait>(db: &C, bot: BotId, lane: i64, row: i
     Ok(older.is_some())
 }
 
+/// An update as its row tells, without what it said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its row.
+    pub row: i64,
+    /// Its number.
+    pub update: UpdateId,
+    /// How far its handling is.
+    pub state: String,
+    /// When it was stored.
+    pub received_at: Timestamp,
+}
+
+/// Every row of an update's number: more than one when Telegram gave a number twice.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn seen<C: ConnectionTrait>(db: &C, bot: BotId, update: i64) -> Result<Vec<Seen>, StoreError> {
+    let rows = inbox::Entity::find()
+        .filter(inbox::Column::BotId.eq(bot.0))
+        .filter(inbox::Column::UpdateId.eq(update))
+        .order_by_asc(inbox::Column::Id)
+        .all(db)
+        .await?;
+    let seen = |row: inbox::Model| Seen {
+        row: row.id,
+        update: UpdateId(row.update_id),
+        state: row.state,
+        received_at: Timestamp(row.received_at),
+    };
+    Ok(rows.into_iter().map(seen).collect())
+}
+
 /// What lies on the shelf, oldest first.
 ///
 /// # Errors

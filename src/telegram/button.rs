@@ -318,9 +318,8 @@ mod tests {
             }),
             "[a-z0-9_-]{1,32}".prop_map(|form| Intent::Begin { form }),
             (0_i64..1 << 53, 0_i64..1 << 53, case_wish).prop_map(|(case, rev, wish)| Intent::Case { case, rev, wish }),
-            (any::<u32>(), any::<bool>(), "[a-z_]{0,13}", "[a-z0-9_-]{0,32}").prop_map(|(page, mine, reason, form)| {
-                Intent::Queue { page, mine, reason, form }
-            }),
+            (any::<u32>(), any::<bool>(), "[a-z_]{0,13}", "[a-z0-9_-]{0,32}")
+                .prop_map(|(page, mine, reason, form)| { Intent::Queue { page, mine, reason, form } }),
         ]
     }
 

@@ -6,6 +6,7 @@ mod crash;
 mod crm;
 mod crm_faults;
 mod databases;
+mod desk;
 mod dialog;
 mod docs;
 mod layout;

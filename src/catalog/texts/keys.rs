@@ -314,7 +314,7 @@ texts! {
     EventReplayed = "event"."replayed", Message, Free, [];
     EventUndelivered = "event"."undelivered", Message, Free, [];
     EventMessageUnknown = "event"."message_unknown", Message, Free, [];
-    EventMessageGone = "event"."message_gone", Message, Free, [];
+    EventCardDeleted = "event"."card_deleted", Message, Free, [];
     EventPaused = "event"."paused", Message, Free, [];
     EventResumed = "event"."resumed", Message, Free, [];
     EventErased = "event"."erased", Message, Free, [];

@@ -116,7 +116,9 @@ mod tests {
         for (text, read) in [("09:00", Some(540)), ("24:00", Some(1440)), ("9:00", None), ("24:01", None), ("", None)] {
             assert_eq!(minutes(text), read, "{text}");
         }
-        for (text, read) in [("+03:00", Some(180)), ("-09:30", Some(-570)), ("03:00", None), ("+15:00", None), ("", None)] {
+        for (text, read) in
+            [("+03:00", Some(180)), ("-09:30", Some(-570)), ("03:00", None), ("+15:00", None), ("", None)]
+        {
             assert_eq!(offset(text), read, "{text}");
         }
     }

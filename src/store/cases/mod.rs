@@ -10,7 +10,10 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-pub use query::{about_row, count_open, load, load_of, of_operation, open_of, overheld, queue, undelivered, unreminded};
+pub use query::{
+    about_row, count_open, load, load_of, naming_ticket, of_operation, open_of, overheld, queue, undelivered,
+    unreminded,
+};
 
 use super::{
     StoreError,
@@ -195,8 +198,7 @@ pub async fn show<C: ConnectionTrait>(
         None => Notice::Desk { case },
     };
     let kind = NoticeKind::StaffCard;
-    let letter =
-        Letter { bot, chat: STAFF, thread: None, kind, card: Some(card(case)), operation, notice, on_unknown };
+    let letter = Letter { bot, chat: STAFF, thread: None, kind, card: Some(card(case)), operation, notice, on_unknown };
     outbox::put(db, &letter, now).await
 }
 

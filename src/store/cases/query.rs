@@ -1,7 +1,8 @@
 //! Reading cases: by number, by what they are about, as a queue.
 
 use sea_orm::{
-    ColumnTrait as _, Condition, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _, QuerySelect as _, Select,
+    ColumnTrait as _, Condition, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _,
+    QuerySelect as _, Select,
 };
 use uuid::Uuid;
 
@@ -20,12 +21,7 @@ use crate::{
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used or a row cannot be read.
-pub async fn about_row<C: ConnectionTrait>(
-    db: &C,
-    bot: BotId,
-    kind: &str,
-    row: i64,
-) -> Result<Vec<Case>, StoreError> {
+pub async fn about_row<C: ConnectionTrait>(db: &C, bot: BotId, kind: &str, row: i64) -> Result<Vec<Case>, StoreError> {
     let about = of_bot(bot).filter(Column::Kind.eq(kind)).filter(Column::Subject.eq(row));
     read_all(about.filter(Column::ClosedAt.is_null()).all(db).await?)
 }
@@ -63,6 +59,24 @@ pub async fn undelivered<C: ConnectionTrait>(db: &C, operation: OperationId) -> 
 pub async fn of_operation<C: ConnectionTrait>(db: &C, operation: OperationId) -> Result<Vec<Case>, StoreError> {
     let rows = cases::Entity::find().filter(Column::OperationId.eq(operation.0)).order_by_asc(Column::Id);
     read_all(rows.all(db).await?)
+}
+
+/// Operations whose cases tell of a ticket with this number: it was seen in the CRM and never linked.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or a row cannot be read.
+pub async fn naming_ticket<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    number: &str,
+) -> Result<Vec<OperationId>, StoreError> {
+    let told = of_bot(bot).filter(Column::Word.is_in(["twin", "several"])).filter(Column::Reason.contains(number));
+    let cases = read_all(told.limit(100).all(db).await?)?;
+    let naming = cases.into_iter().filter(|case| case.matter.candidates().iter().any(|t| t.number == number));
+    let mut operations: Vec<_> = naming.filter_map(|case| case.operation).collect();
+    operations.sort();
+    operations.dedup();
+    Ok(operations)
 }
 
 /// A case by its number.
