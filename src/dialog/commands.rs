@@ -96,7 +96,7 @@ impl Visit<'_> {
         let latest = operations::of_person(self.tx.as_ref(), self.dialog.bot, self.user(), 1).await?;
         if let Some(stored) = latest.first().filter(|stored| !stored.operation.state.is_final()) {
             let text = self.text(Key::DialogFrozen, &[("marker", stored.marker.as_str())]);
-            self.say(Words::plain(text)).await?;
+            self.reply(Words::plain(text)).await?;
             return Ok(Handled::quietly());
         }
         self.say_key(Key::DialogNothingOpen).await

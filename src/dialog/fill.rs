@@ -71,7 +71,7 @@ impl Visit<'_> {
             }
             Err(hint) => {
                 let words = self.texts().hint(&self.lang, &hint);
-                self.say(Words::plain(words.clone())).await?;
+                self.reply(Words::plain(words.clone())).await?;
                 Ok(Handled::toast(words))
             }
         }

@@ -75,6 +75,8 @@ struct Visit<'a> {
     chat: ChatId,
     lang: String,
     now: Timestamp,
+    /// The album this is an item of.
+    album: Option<&'a str>,
 }
 
 impl Dialog {
@@ -92,7 +94,8 @@ impl Dialog {
         }
         let came_back = people::seen(tx.as_ref(), self.bot, person, &lang, now).await?;
         // A private chat has its person's number: a tap without a chat still knows where to answer.
-        let visit = Visit { dialog: self, tx, person, chat: ChatId(person.id.0), lang, now };
+        let album = if let Act::Media { album, .. } = &input.act { album.as_deref() } else { None };
+        let visit = Visit { dialog: self, tx, person, chat: ChatId(person.id.0), lang, now, album };
         if came_back {
             visit.show_latest().await?;
         }
@@ -133,12 +136,21 @@ impl Visit<'_> {
 
     /// Puts words on their way to this person.
     async fn say(&self, words: Words) -> Result<(), StoreError> {
+        self.say_on(None, words).await
+    }
+
+    /// Answers a message; an album comes item by item and gets one answer, which the next items find said already.
+    async fn reply(&self, words: Words) -> Result<(), StoreError> {
+        self.say_on(self.album.map(|album| format!("album:{}:{album}", self.user())), words).await
+    }
+
+    async fn say_on(&self, card: Option<String>, words: Words) -> Result<(), StoreError> {
         let letter = Letter {
             bot: self.dialog.bot,
             chat: self.chat,
             thread: None,
             kind: NoticeKind::Dialog,
-            card: None,
+            card,
             operation: None,
             notice: Notice::Words(words),
             on_unknown: OnUnknown::Repeat,
@@ -147,7 +159,7 @@ impl Visit<'_> {
     }
 
     async fn say_key(&self, key: Key) -> Result<Handled, StoreError> {
-        self.say(Words::plain(self.text(key, &[]))).await?;
+        self.reply(Words::plain(self.text(key, &[]))).await?;
         Ok(Handled::quietly())
     }
 

@@ -162,7 +162,8 @@ impl Draft {
     }
 
     /// Brings the draft to a form that changed since: keeps every answer that still fits, with today's labels and
-    /// prices. Returns whether anything the person has seen changed.
+    /// prices. Returns whether anything the person has seen may have changed: a summary shows every question's words, so
+    /// under one any change of the form counts.
     pub fn adopt(&mut self, form: &Form) -> bool {
         if self.form_version == form.version.to_string() {
             return false;
@@ -187,7 +188,7 @@ impl Draft {
                 self.go_on(form);
             }
         }
-        before != self.answers || was != (self.state, self.cursor.clone())
+        self.state == DraftState::Summary || before != self.answers || was != (self.state, self.cursor.clone())
     }
 
     fn open(&mut self, field: String) {

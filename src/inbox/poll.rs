@@ -56,11 +56,15 @@ impl Poller {
                 self.offset = last.map(|last| last + 1);
                 if fresh.is_empty() { Polled::Nothing } else { Polled::Fresh(fresh) }
             }
-            Err(error) => Polled::Trouble {
-                why: format!("updates could not be stored, so they were not acknowledged: {error}"),
-                wait: Duration::from_secs(1),
-                needs_operator: false,
-            },
+            Err(error) => {
+                // Readiness tells the trouble to whoever asks: the database's own words stay in the log.
+                tracing::warn!(%error, "updates could not be stored");
+                Polled::Trouble {
+                    why: "updates could not be stored, so they were not acknowledged".to_owned(),
+                    wait: Duration::from_secs(1),
+                    needs_operator: false,
+                }
+            }
         }
     }
 }

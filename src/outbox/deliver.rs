@@ -94,7 +94,7 @@ impl Outbox {
         };
         let event = self.event(attempt, verdict, message, &row);
         let known = message.map(|message| cards::Card { chat: route.chat, message, digest });
-        self.conclude(&row, event, known).await?;
+        self.conclude(&row, route.chat, event, known).await?;
         Ok(true)
     }
 
@@ -175,7 +175,13 @@ impl Outbox {
     }
 
     /// Records how a call ended, with where the card is now; an answer counts even when the row moved meanwhile.
-    async fn conclude(&self, row: &Row, event: Event, known: Option<cards::Card>) -> Result<(), StoreError> {
+    async fn conclude(
+        &self,
+        row: &Row,
+        chat: ChatId,
+        event: Event,
+        known: Option<cards::Card>,
+    ) -> Result<(), StoreError> {
         let refused = match &event {
             Event::RowRefused { detail, .. } => Some(detail.clone()),
             // A question nobody can read is asked again when its person comes back; what became of their request is not.
@@ -190,6 +196,7 @@ impl Outbox {
             _ => None,
         };
         let (id, rev, at, policy, bot) = (row.id, row.rev, self.clock.now(), self.policy.clone(), self.bot);
+        let staff = row.chat == STAFF;
         let shared = Arc::new((event, row.card.clone(), policy));
         let advanced = self
             .store
@@ -203,6 +210,13 @@ impl Outbox {
                     };
                     if let (Some(card), Some(known)) = (card, known) {
                         cards::put(tx.as_ref(), card, bot, known, at).await?;
+                    }
+                    match event {
+                        Event::Moved { to, .. } if staff => cards::move_chat(tx.as_ref(), bot, chat, *to).await?,
+                        Event::Throttled { until, .. } if staff => {
+                            cards::hold_chat(tx.as_ref(), bot, chat, *until).await?
+                        }
+                        _ => {}
                     }
                     outbox::advance(tx.as_ref(), id, rev, None, event, at, policy).await
                 }

@@ -251,6 +251,8 @@ async fn carry_out<C: ConnectionTrait>(db: &C, row: &Row, effect: &Effect, at: T
             }
             insert(db, &again(row), at).await?;
         }
+        // What Telegram says of the staff chat is kept by the sender, who knows its number.
+        Effect::HoldChat { .. } | Effect::FollowChat { .. } if row.chat == STAFF => {}
         Effect::MarkUnreachable { .. } => people::set_reachable(db, row.bot, UserId(row.chat.0), false).await?,
         Effect::HoldChat { until } => cards::hold_chat(db, row.bot, row.chat, *until).await?,
         Effect::FollowChat { to } => cards::move_chat(db, row.bot, row.chat, *to).await?,

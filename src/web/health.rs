@@ -1,7 +1,7 @@
 //! Health: alive while the process turns; ready while updates can come in and be stored.
 //!
 //! What a rest would not mend, or what taking the service out of a balancer would only make worse, is a warning: a pause
-//! of sending, failed deliveries. Nothing here repeats an error's own words: they may name hosts and files.
+//! of sending, failed deliveries. The database's own words go to the log alone: they may name hosts and files.
 
 use std::{sync::Arc, time::Duration};
 

@@ -47,7 +47,7 @@ pub async fn serve(listener: TcpListener, web: Web, end: CancellationToken) {
     if let Ok(at) = listener.local_addr() {
         tracing::info!(web.listen = %at, "listening for webhook, health and metrics");
     }
-    serve::serve(listener, router(web), end).await;
+    serve::serve(listener, router(web), serve::LIMITS, end).await;
 }
 
 fn router(web: Web) -> Router {

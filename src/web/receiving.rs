@@ -97,6 +97,8 @@ impl Receiving {
         let mut verdict = Verdict { reasons: Vec::new(), warnings: known.remarks.clone() };
         let age = known.proven_at.map(|at| now.since(at));
         let over = match (age, self.proof_lasts) {
+            // A known trouble says more.
+            (None, _) if known.needs_operator => None,
             (None, _) => Some("it is not known yet whether updates come in".to_owned()),
             (Some(age), Some(lasts)) if age > lasts => {
                 Some(format!("no updates could come in for {} seconds", age.as_secs()))

@@ -13,15 +13,20 @@ const SPINNER_MS = 15_000; // the age at which Telegram stops taking an answer t
 const MAX_INPUT_PX = 132;
 const STEADY_MS = 400; // a double click has to find the same button twice, even if the bot answers in between
 
+/** Whether a message is a press of one of the keyboard's buttons; only that uses a one-time keyboard up, typing does not. */
+function presses(message, rows) {
+  return rows.flat().some((button) => (button.contact ? Boolean(message.contact) : message.text === button.text));
+}
+
 /** The rows of the keyboard the bot last put above the text box, or none. */
 function replyRows(messages, user) {
-  let used = false;
+  const own = [];
   for (const message of messages.toReversed()) {
-    if (message.from?.id === user) used = true;
+    if (message.from?.id === user) own.push(message);
     const keyboard = message.reply_keyboard;
     if (!keyboard || message.deleted) continue;
-    if (keyboard.remove || (keyboard.one_time && used)) return [];
-    return keyboard.rows ?? [];
+    const rows = keyboard.remove ? [] : (keyboard.rows ?? []);
+    return keyboard.one_time && own.some((later) => presses(later, rows)) ? [] : rows;
   }
   return [];
 }

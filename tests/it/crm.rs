@@ -32,7 +32,7 @@ fn settings(base_url: &str) -> CrmSettings {
         vars: BTreeMap::from([("base_url".to_owned(), base_url.to_owned())]),
         secrets: BTreeMap::from([("token".to_owned(), SecretString::from(TOKEN))]),
         // Generous to a busy machine; tests that run into it do so side by side.
-        request_timeout: Duration::from_secs(2),
+        request_timeout: Duration::from_secs(5),
         // Too long on purpose: the client must not let it reach the whole limit.
         connect_timeout: Duration::from_secs(60),
     }

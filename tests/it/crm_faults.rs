@@ -9,14 +9,14 @@ use crate::{
     world::{ANNA, OWNER, Options, Promise, STAFF, World},
 };
 
-const MINUTE: Duration = Duration::from_secs(60);
-const DAY: Duration = Duration::from_secs(86_400);
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
+pub(crate) const DAY: Duration = Duration::from_secs(86_400);
 
 /// What nobody may read while the ticket may exist.
 const LIES: [&str; 6] = ["создана", "ошибк", "не приняли", "ещё раз", "повторите", "не удалось"];
 
 /// Fills in, orders the fault for the first create, submits.
-async fn submitted(db: Database, options: Options, fault: Value) -> World {
+pub(crate) async fn submitted(db: Database, options: Options, fault: Value) -> World {
     let mut world = World::with(db, options).await;
     world.fill_in(ANNA).await;
     world.fault(fault).await;
@@ -25,7 +25,7 @@ async fn submitted(db: Database, options: Options, fault: Value) -> World {
 }
 
 /// Nothing told so far claims more than is known: no ticket, no failure, no wish for another tap.
-async fn told_nothing_false(world: &World) {
+pub(crate) async fn told_nothing_false(world: &World) {
     let summary = world.message_with(ANNA, "Отправить заявку").await;
     for message in world.messages(ANNA).await.into_iter().filter(|message| message.by_bot && message.id > summary) {
         for text in message.earlier.iter().chain([&message.text]) {
@@ -35,7 +35,7 @@ async fn told_nothing_false(world: &World) {
 }
 
 /// The end with one ticket: the number is told, and every further tap tells the same.
-async fn created_once(mut world: World) {
+pub(crate) async fn created_once(mut world: World) {
     assert_eq!((world.state(ANNA).await, world.count().await), ("created", 1));
     let number = world.tickets().await[0]["number"].as_str().map(str::to_owned).unwrap_or_default();
     let last = world.last_text(ANNA).await;

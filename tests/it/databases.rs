@@ -136,6 +136,52 @@ pub(crate) async fn run<F: Future<Output = ()>>(kind: Kind, body: impl FnOnce(Da
     }
 }
 
+/// A database that its owner takes away with [`remove`], for tests that copy one many times.
+pub(crate) async fn make(kind: Kind) -> Database {
+    match kind {
+        Kind::Sqlite => {
+            let folder = scratch("zayavka-test-");
+            let url = format!("sqlite://{}", folder.path().join("zayavka.db").display());
+            Database { url, _folder: Some(Arc::new(folder)) }
+        }
+        Kind::Postgres => make_postgres("").await,
+    }
+}
+
+async fn make_postgres(from: &str) -> Database {
+    let server = server();
+    let name = format!("zayavka_{}", time_ordered(SystemClock.now(), &SystemDice).simple());
+    execute(&connect(&server).await, &format!("CREATE DATABASE {name}{from}")).await;
+    let (before, _) = server.rsplit_once('/').unwrap_or_else(|| panic!("{server} names no database"));
+    Database { url: format!("{before}/{name}"), _folder: None }
+}
+
+/// A copy of a database nobody is connected to.
+pub(crate) async fn copy(of: &Database) -> Database {
+    if let Some(folder) = &of._folder {
+        let copy = make(Kind::Sqlite).await;
+        let to = copy._folder.as_ref().map_or(folder.path(), |folder| folder.path());
+        let copied = std::fs::read_dir(folder.path()).and_then(|entries| {
+            entries.into_iter().try_for_each(|entry| {
+                let entry = entry?;
+                std::fs::copy(entry.path(), to.join(entry.file_name())).map(|_| ())
+            })
+        });
+        copied.unwrap_or_else(|error| panic!("the database cannot be copied: {error}"));
+        return copy;
+    }
+    let (_, name) = of.url.rsplit_once('/').unwrap_or_else(|| panic!("{} names no database", of.url));
+    make_postgres(&format!(" TEMPLATE {name}")).await
+}
+
+/// Takes a made database away.
+pub(crate) async fn remove(database: Database) {
+    if database._folder.is_none() {
+        let (_, name) = database.url.rsplit_once('/').unwrap_or_else(|| panic!("{} names no database", database.url));
+        execute(&connect(&server()).await, &format!("DROP DATABASE {name} WITH (FORCE)")).await;
+    }
+}
+
 async fn connect(url: &str) -> DatabaseConnection {
     let mut options = sea_orm::ConnectOptions::new(url);
     options.max_connections(1).sqlx_logging(false);

@@ -147,9 +147,19 @@ impl World {
         *self.death.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some((point, nth));
     }
 
+    /// Takes the order to die back.
+    pub(crate) fn lives_on(&self) {
+        *self.death.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+    }
+
     /// Whether the service runs.
     pub(crate) fn is_alive(&self) -> bool {
         self.service.is_some()
+    }
+
+    /// The bot's token.
+    pub(crate) fn token(&self) -> &str {
+        self.outside.token()
     }
 
     /// Another process on the same database.
@@ -203,6 +213,15 @@ impl World {
         };
         if died {
             self.service = None;
+        }
+    }
+
+    /// Turns the service and lets it die in the middle, as soon as something is so in the world outside.
+    pub(crate) async fn dies_when(&mut self, what: &str, is_so: impl AsyncFnMut(&Self) -> bool) {
+        let Service { app, mut poller } = self.service.take().unwrap_or_else(|| panic!("the service does not run"));
+        tokio::select! {
+            settled = app.settle(&mut poller) => panic!("it came to rest before: {what}: {settled:?}"),
+            () = self.until(what, is_so) => {}
         }
     }
 

@@ -3,7 +3,7 @@
 //! A profile says what the installation must fill in (`[vars]`, `[secrets]`), how a request is put together
 //! (`[[step]]`, `[auth]`, `[ext]`), what each answer means (ordered `[[step.outcome]]` rules), how a ticket is found
 //! again by our key (`[[lookup]]`) or read by its number (`[verify]`), and what makes a repeat harmless
-//! (`[profile] promise`, `[dedupe]`). [`load`] finds every mistake of a file at once; what it returns was checked in
+//! (`[profile] promise`, `[dedupe]`). [`load()`] finds every mistake of a file at once; what it returns was checked in
 //! whole. What is sent and what an answer proves is decided in `crate::crm`, from this data alone.
 
 pub mod built_in;

@@ -132,18 +132,21 @@ impl ServiceControl for Service {
     }
 }
 
-/// Stays with one process until it has ended; `ending` closes with this task.
-async fn attend(mut child: Child, orders: oneshot::Receiver<Order>, _ending: watch::Sender<()>) {
+/// Stays with one process until it has ended; `ending` is dropped when it has.
+async fn attend(mut child: Child, orders: oneshot::Receiver<Order>, ending: watch::Sender<()>) {
+    // Held here: waiting for a child would otherwise close its standard input, which tells it to stop.
+    let lifeline = child.stdin.take();
     let order = tokio::select! {
         status = child.wait() => {
             let how = status.map_or_else(|error| error.to_string(), |status| status.to_string());
+            drop(ending);
             eprintln!("The service ended by itself ({how}). The page can start it again.");
             return;
         }
         order = orders => order.unwrap_or(Order::Kill),
     };
     if matches!(order, Order::Stop) {
-        drop(child.stdin.take());
+        drop(lifeline);
         if timeout(PATIENCE, child.wait()).await.is_ok() {
             return;
         }

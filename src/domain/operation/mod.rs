@@ -1,6 +1,6 @@
 //! The operation: one confirmed draft version on its way to one ticket.
 //!
-//! A [`State`] carries the facts it proves. [`step`] takes an operation and one [`Event`] and gives the next operation
+//! A [`State`] carries the facts it proves. [`step()`] takes an operation and one [`Event`] and gives the next operation
 //! with its [`Effect`]s, or says that the pair is [`Illegal`]; nothing here waits, reads a clock or throws dice.
 //! [`next_action`] is the question a loop asks of a stored operation; it has no other source of work, so nothing can be
 //! lost between deciding and doing.

@@ -1,4 +1,4 @@
-//! Operations. [`advance`] is the one door through which one changes: load, step, write state, effects and history in
+//! Operations. [`advance()`] is the one door through which one changes: load, step, write state, effects and history in
 //! one transaction, compare-and-set on the row's number.
 
 mod advance;

@@ -7,7 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -21,13 +21,7 @@ use zayavka::{
     sandbox::{Listen, World, WorldOptions},
 };
 
-use super::stored::Stored;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Database {
-    Sqlite,
-    Postgres,
-}
+use crate::databases::{self, Database, Kind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Promise {
@@ -49,7 +43,6 @@ pub struct Life {
     pub texts: Vec<String>,
     pub numbers: Vec<String>,
     pub unfinished: u64,
-    pub took: Duration,
 }
 
 impl Life {
@@ -106,20 +99,19 @@ const CLIENT: i64 = 101;
 
 /// A form filled in to its summary, stored, and ready to be copied.
 pub struct Bench {
-    database: Database,
     promise: Promise,
-    stored: Stored,
+    stored: Database,
     submit: String,
     message: i64,
     clock_at: Timestamp,
 }
 
 impl Bench {
-    pub async fn prepare(database: Database, promise: Promise) -> Self {
-        let stored = Stored::fresh(database == Database::Postgres).await;
+    pub async fn prepare(kind: Kind, promise: Promise) -> Self {
+        let stored = databases::make(kind).await;
         let clock = ManualClock::at(START);
         let world = world(&clock).await;
-        let app = build(&world, &clock, promise, &stored.url(), Points::default()).await;
+        let app = build(&world, &clock, promise, &stored.url, Points::default()).await;
         let mut poller = Poller::default();
         let client = Client { world: &world, http: reqwest::Client::builder().build().unwrap() };
         for act in [
@@ -140,7 +132,6 @@ impl Bench {
         app.store.close().await;
         world.stop().await;
         Self {
-            database,
             promise,
             stored,
             submit: submit["data"].as_str().unwrap().to_owned(),
@@ -149,11 +140,14 @@ impl Bench {
         }
     }
 
+    /// Takes the prepared database away.
+    pub async fn end(self) {
+        databases::remove(self.stored).await;
+    }
+
     /// One tap, then one life after another, dying at the given points; the last life goes on to the end.
     pub async fn run(&self, deaths: &[usize], faults: &[&str]) -> Life {
-        #[expect(clippy::disallowed_methods, reason = "how long the run really took; nothing depends on it")]
-        let began = Instant::now();
-        let copy = self.stored.copy().await;
+        let copy = databases::copy(&self.stored).await;
         let clock = ManualClock::at(self.clock_at);
         let world = world(&clock).await;
         let client = Client { world: &world, http: reqwest::Client::builder().build().unwrap() };
@@ -168,14 +162,14 @@ impl Bench {
             let at = lives.next().unwrap();
             let reaper = Arc::new(Reaper { at, passed: AtomicUsize::new(0), died: Notify::new() });
             let watched = Points::watched_by(Arc::clone(&reaper) as Arc<dyn Watcher>);
-            let app = build(&world, &clock, self.promise, &copy.url(), watched).await;
+            let app = build(&world, &clock, self.promise, &copy.url, watched).await;
             tokio::select! {
                 () = finish(&app, &clock) => {
                     let points = reaper.passed.load(Ordering::SeqCst);
-                    let life = self.read(&client, &app, points, died, began).await;
+                    let life = self.read(&client, &app, points, died).await;
                     app.store.close().await;
                     world.stop().await;
-                    copy.remove().await;
+                    databases::remove(copy).await;
                     return life;
                 }
                 () = reaper.died.notified() => {
@@ -200,7 +194,7 @@ impl Bench {
         }})
     }
 
-    async fn read(&self, client: &Client<'_>, app: &App, points: usize, deaths: usize, began: Instant) -> Life {
+    async fn read(&self, client: &Client<'_>, app: &App, points: usize, deaths: usize) -> Life {
         use zayavka::store::{inbox, operations, outbox};
         let reader = app.store.reader();
         let tickets = client.get("/sandbox/crm/tickets").await;
@@ -227,7 +221,6 @@ impl Bench {
                 .map(|t| t["number"].as_str().unwrap().to_owned())
                 .collect(),
             unfinished: open + unsaid,
-            took: began.elapsed(),
         }
     }
 }

@@ -1,0 +1,217 @@
+//! People around the service, acting only through the emulator: clients who apply and tap several times, a member of
+//! staff who settles what stands before a human, and the eyes of the checker.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use zayavka::{
+    clock::{Dice, SeededDice},
+    sandbox::World,
+};
+
+const SUBMIT: &str = "Отправить заявку";
+
+/// The emulator and the fake CRM, as anybody may use them.
+#[derive(Clone)]
+pub struct Outside {
+    http: reqwest::Client,
+    base: String,
+}
+
+impl Outside {
+    pub fn of(world: &World) -> Self {
+        let http = reqwest::Client::builder().timeout(Duration::from_secs(30)).build().unwrap();
+        Self { http, base: format!("http://{}", world.addr()) }
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        self.http.get(format!("{}{path}", self.base)).send().await.unwrap().json().await.unwrap()
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Value {
+        let answer = self.http.post(format!("{}{path}", self.base)).json(body).send().await.unwrap();
+        let status = answer.status();
+        let text = answer.text().await.unwrap();
+        assert!(status.is_success(), "{path} {body}: {status} {text}");
+        serde_json::from_str(&text).unwrap_or(Value::Null)
+    }
+
+    pub async fn state(&self) -> Value {
+        self.get("/sandbox/state").await
+    }
+
+    pub async fn tickets(&self) -> Vec<Value> {
+        self.get("/sandbox/crm/tickets").await["tickets"].as_array().unwrap().clone()
+    }
+
+    async fn messages(&self, chat: i64) -> Vec<Value> {
+        self.get(&format!("/sandbox/chats/{chat}/messages")).await["messages"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Waits until the world says so; the emulator's own stream tells when to look again.
+    async fn until<T>(&self, mut seen: impl AsyncFnMut() -> Option<T>) -> T {
+        let mut changes = self
+            .http
+            .get(format!("{}/sandbox/events", self.base))
+            .timeout(Duration::from_secs(600))
+            .send()
+            .await
+            .unwrap();
+        loop {
+            if let Some(value) = seen().await {
+                return value;
+            }
+            // A change, or half a second: a stream that ended is opened anew.
+            match timeout(Duration::from_millis(500), changes.chunk()).await {
+                Ok(Ok(Some(_))) | Err(_) => {}
+                Ok(_) => changes = self.http.get(format!("{}/sandbox/events", self.base)).send().await.unwrap(),
+            }
+        }
+    }
+
+    /// Whether the service polls within the limit: then it is up.
+    pub async fn hears_from_the_service(&self, limit: Duration) -> bool {
+        let polls = async || {
+            let log = self.get("/sandbox/telegram/log").await;
+            log["calls"]
+                .as_array()
+                .map_or(0, |calls| calls.iter().filter(|call| call["method"] == "getUpdates").count())
+        };
+        let before = polls().await;
+        timeout(limit, self.until(async || (polls().await > before).then_some(()))).await.is_ok()
+    }
+
+    /// One random fault, for one call.
+    pub async fn trouble(&self, dice: &SeededDice) {
+        let faults = [
+            ("crm", json!({"on": "POST /tickets", "do": "lose_answer"})),
+            ("crm", json!({"on": "POST /tickets", "do": "lose_request"})),
+            ("crm", json!({"on": "POST /tickets", "do": "error_after"})),
+            ("crm", json!({"on": "POST /tickets", "do": "half_answer"})),
+            ("crm", json!({"on": "POST /tickets", "do": "delay", "ms": 300})),
+            ("crm", json!({"on": "GET /tickets", "do": "error_before", "status": 500})),
+            ("telegram", json!({"on": "sendMessage", "do": "lose_answer"})),
+            ("telegram", json!({"on": "editMessageText", "do": "lose_answer"})),
+            ("telegram", json!({"on": "getUpdates", "do": "lose_answer"})),
+        ];
+        let (server, fault) = &faults[usize::try_from(dice.below(faults.len() as u64)).unwrap()];
+        self.post(&format!("/sandbox/{server}/faults"), fault).await;
+    }
+
+    pub async fn calm_down(&self) {
+        for server in ["crm", "telegram"] {
+            self.http.delete(format!("{}/sandbox/{server}/faults", self.base)).send().await.unwrap();
+        }
+    }
+
+    /// Texts that say «создана» with a number the CRM does not hold.
+    pub async fn false_claims(&self) -> Vec<String> {
+        let numbers: BTreeSet<String> =
+            self.tickets().await.iter().map(|ticket| ticket["number"].as_str().unwrap().to_owned()).collect();
+        let log = self.get("/sandbox/telegram/log").await;
+        let texts = log["calls"].as_array().unwrap().iter().filter_map(|call| call["params"]["text"].as_str());
+        texts
+            .filter(|text| text.contains("создана") && !numbers.iter().any(|n| text.contains(&format!("№ {n}"))))
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+/// A person who applies, taps several times, waits for the number, and applies again.
+pub struct Client {
+    outside: Outside,
+    user: i64,
+    dice: Arc<SeededDice>,
+}
+
+impl Client {
+    pub fn new(outside: Outside, user: i64, dice: Arc<SeededDice>) -> Self {
+        Self { outside, user, dice }
+    }
+
+    /// Returns how many forms were confirmed.
+    pub async fn apply_again_and_again(self, enough: Arc<AtomicBool>) -> usize {
+        let mut confirmed = 0;
+        while !enough.load(Ordering::SeqCst) {
+            self.apply().await;
+            confirmed += 1;
+        }
+        confirmed
+    }
+
+    async fn apply(&self) {
+        let since = self.text("/new").await;
+        self.seen(since, "обращаться").await;
+        let since = self.text("Анна").await;
+        let choice = self.seen(since, "Тема").await;
+        let since = choice["message_id"].as_i64().unwrap();
+        self.tap(since, "А").await;
+        let summary = self.seen(since, "Проверьте").await;
+        let number = summary["message_id"].as_i64().unwrap();
+        for _ in 0..=self.dice.below(3) {
+            self.tap(number, SUBMIT).await;
+        }
+        self.seen(number, "создана").await;
+        // The old button later: it must change nothing.
+        self.tap(number, SUBMIT).await;
+    }
+
+    async fn text(&self, text: &str) -> i64 {
+        let sent = self.outside.post(&format!("/sandbox/clients/{}/text", self.user), &json!({"text": text})).await;
+        sent["message_id"].as_i64().unwrap()
+    }
+
+    async fn tap(&self, message: i64, label: &str) {
+        let tap = json!({"message_id": message, "button": label});
+        self.outside.post(&format!("/sandbox/clients/{}/tap", self.user), &tap).await;
+    }
+
+    /// The newest message of the bot after `since` that says this.
+    async fn seen(&self, since: i64, words: &str) -> Value {
+        self.outside
+            .until(async || {
+                let messages = self.outside.messages(self.user).await;
+                messages.into_iter().rev().find(|message| {
+                    message["from"]["bot"] == true
+                        && message["message_id"].as_i64() > Some(since)
+                        && message["text"].as_str().is_some_and(|text| text.contains(words))
+                })
+            })
+            .await
+    }
+}
+
+/// A member of staff: whatever stands before a human was looked for in vain, so it is created after all.
+pub async fn settle_cases(outside: Outside, chat: i64) {
+    let mut settled = BTreeSet::new();
+    loop {
+        let open = outside
+            .until(async || {
+                let messages = outside.messages(chat).await;
+                let text = |message: &Value| message["text"].as_str().unwrap_or_default().to_owned();
+                messages.iter().filter(|m| m["from"]["bot"] == true).find_map(|message| {
+                    let text = text(message);
+                    let marker = text
+                        .split_whitespace()
+                        .find(|word| word.starts_with("Z-"))?
+                        .trim_end_matches([':', '.', ','])
+                        .to_owned();
+                    let key = format!("{marker}/{}", message["message_id"]);
+                    (text.contains("/create") && !settled.contains(&key)).then_some((marker, key))
+                })
+            })
+            .await;
+        outside
+            .post("/sandbox/clients/9001/text", &json!({"chat": chat, "text": format!("/create {} нет в CRM", open.0)}))
+            .await;
+        settled.insert(open.1);
+    }
+}

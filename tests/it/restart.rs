@@ -1,0 +1,186 @@
+//! The process dies, wherever it stands, and starts again on what is stored; the clock jumps.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::{
+    databases::{on_all, on_both},
+    world::{ANNA, OWNER, Options, Promise, SUBMIT, World},
+};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// The end with one ticket, with the help of people where the CRM cannot tell.
+async fn one_ticket_in_the_end(mut world: World, promise: Promise) {
+    world.pass(DAY).await;
+    if world.state(ANNA).await == "review" {
+        assert_ne!(promise, Promise::Keyed, "a keyed CRM needs nobody");
+        let marker = world.marker(ANNA).await;
+        let word =
+            if world.count().await == 1 { format!("/link {marker} 1001") } else { format!("/create {marker} нет") };
+        world.staff_as(OWNER, &word).await;
+        world.pass(DAY).await;
+    }
+    assert_eq!((world.state(ANNA).await, world.count().await), ("created", 1));
+    assert_eq!(world.submit(ANNA).await, "Заявка № 1001 уже создана.");
+    let told = world.said(ANNA).await;
+    assert!(told.iter().any(|text| text.contains("№ 1001 создана")), "{told:?}");
+    world.finish().await;
+}
+
+/// Dies at a point on the way from the tap to the number, starts again.
+async fn dies_at(db: crate::databases::Database, options: Options, point: &'static str, nth: usize) {
+    let promise = options.promise();
+    let mut world = World::with(db, options).await;
+    world.fill_in(ANNA).await;
+    let summary = world.message_with(ANNA, SUBMIT).await;
+    world.press(ANNA, summary, SUBMIT).await;
+    world.kill_at(point, nth);
+    world.settle().await;
+    assert!(!world.is_alive(), "{point} {nth} is not on the way");
+    world.start().await;
+    world.settle().await;
+    one_ticket_in_the_end(world, promise).await;
+}
+
+on_all! {
+    async fn dies_before_the_update_is_stored(db: Database, options: Options) {
+        dies_at(db, options, "store.commit", 1).await;
+    }
+
+    async fn dies_after_the_update_is_stored(db: Database, options: Options) {
+        dies_at(db, options, "store.committed", 1).await;
+    }
+
+    async fn dies_before_the_tap_is_answered(db: Database, options: Options) {
+        dies_at(db, options, "telegram.toast", 1).await;
+    }
+
+    async fn dies_right_before_the_request(db: Database, options: Options) {
+        dies_at(db, options, "crm.create", 1).await;
+    }
+
+    async fn dies_with_the_answer_in_its_hand(db: Database, options: Options) {
+        dies_at(db, options, "crm.answered", 1).await;
+    }
+
+    async fn dies_while_the_crm_works_on_the_request(db: Database, options: Options) {
+        let promise = options.promise();
+        let mut world = World::with(db, options).await;
+        world.fill_in(ANNA).await;
+        world.fault(json!({ "on": "POST /tickets", "do": "hold" })).await;
+        let summary = world.message_with(ANNA, SUBMIT).await;
+        world.press(ANNA, summary, SUBMIT).await;
+        world.dies_when("the request is under way", async |world| !world.calls("crm", "POST /tickets").await.is_empty()).await;
+        world.start().await;
+        world.settle().await;
+        assert_eq!((world.state(ANNA).await, world.count().await), ("sending", 0), "a lease decides nothing");
+        world.post("/crm/release", json!({})).await;
+        world.until("the ticket", async |world| world.count().await == 1).await;
+        one_ticket_in_the_end(world, promise).await;
+    }
+}
+
+on_both! {
+    async fn restarts_at_every_stage_and_the_talk_goes_on(db: Database) {
+        let mut world = World::new(db).await;
+        world.type_text(ANNA, "/start").await;
+        world.restart().await;
+        world.type_text(ANNA, "Анна").await;
+        world.restart().await;
+        world.share_contact(ANNA, "+79001234567").await;
+        world.restart().await;
+        world.tap(ANNA, "Пропустить").await;
+        world.restart().await;
+        world.tap(ANNA, "Налоги").await;
+        world.tap(ANNA, "7 декабря, 11:00").await;
+        world.restart().await;
+        world.tap(ANNA, "Даю согласие").await;
+        world.restart().await;
+        assert_eq!(world.submit(ANNA).await, "Принято, отправляем заявку.");
+        world.restart().await;
+        one_ticket_in_the_end(world, Promise::Searchable).await;
+    }
+
+    async fn restarts_at_every_stage_of_an_unknown_request(db: Database) {
+        let mut world = World::new(db).await;
+        world.fill_in(ANNA).await;
+        world.fault(json!({ "on": "POST /tickets", "do": "lose_answer" })).await;
+        world.post("/crm/options", json!({ "index_lag_ms": 3_600_000 })).await;
+        world.submit(ANNA).await;
+        for _ in 0..20 {
+            world.restart().await;
+            world.pass(Duration::from_secs(20)).await;
+        }
+        assert_eq!(world.state(ANNA).await, "review");
+        world.restart().await;
+        world.pass(Duration::from_secs(3_600)).await;
+        let marker = world.marker(ANNA).await;
+        world.staff(&format!("/look {marker}")).await;
+        one_ticket_in_the_end(world, Promise::Searchable).await;
+    }
+
+    async fn dies_again_and_again_at_each_next_point(db: Database) {
+        let mut world = World::with(db, Options::keyed()).await;
+        world.fill_in(ANNA).await;
+        let summary = world.message_with(ANNA, SUBMIT).await;
+        world.press(ANNA, summary, SUBMIT).await;
+        let mut deaths = 0;
+        for nth in 1..=60 {
+            world.kill_at("*", nth);
+            world.pass(Duration::from_secs(45)).await;
+            if world.is_alive() {
+                world.lives_on();
+                break;
+            }
+            deaths += 1;
+            world.start().await;
+        }
+        assert!(deaths >= 5, "{deaths}");
+        one_ticket_in_the_end(world, Promise::Keyed).await;
+    }
+
+    async fn a_sender_that_wakes_after_its_lease_does_not_write(db: Database) {
+        let mut world = World::with(db, Options::searchable()).await;
+        world.fill_in(ANNA).await;
+        let summary = world.message_with(ANNA, SUBMIT).await;
+        world.press(ANNA, summary, SUBMIT).await;
+        world.kill_at("crm.create", 1);
+        world.settle().await;
+        world.start().await;
+        world.advance(Duration::from_secs(31)).await;
+        assert_eq!(world.state(ANNA).await, "unknown");
+        assert_eq!(world.calls("crm", "POST /tickets").await.len(), 0);
+        one_ticket_in_the_end(world, Promise::Searchable).await;
+    }
+
+    async fn the_clock_jumps_forwards_while_the_crm_works(db: Database) {
+        let mut world = World::with(db, Options::searchable()).await;
+        world.fill_in(ANNA).await;
+        world.fault(json!({ "on": "POST /tickets", "do": "lose_answer" })).await;
+        world.post("/crm/options", json!({ "index_lag_ms": 30_000 })).await;
+        world.submit(ANNA).await;
+        world.advance(Duration::from_secs(10 * 86_400)).await;
+        one_ticket_in_the_end(world, Promise::Searchable).await;
+    }
+
+    async fn the_clock_jumps_back_at_every_stage(db: Database) {
+        let mut world = World::with(db, Options::keyed()).await;
+        let back = |world: &World| {
+            use zayavka::clock::Clock as _;
+            world.clock.set(world.clock.now().minus(Duration::from_secs(3_600)));
+        };
+        world.type_text(ANNA, "/start").await;
+        back(&world);
+        world.fill_in_from_the_name(ANNA, "Анна").await;
+        back(&world);
+        world.crm_down(true).await;
+        world.submit(ANNA).await;
+        back(&world);
+        world.pass(Duration::from_secs(60)).await;
+        world.crm_down(false).await;
+        back(&world);
+        one_ticket_in_the_end(world, Promise::Keyed).await;
+    }
+}

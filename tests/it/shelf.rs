@@ -1,0 +1,79 @@
+//! An update that cannot be handled is tried three times and put on the shelf, while everybody else is served.
+
+use std::time::Duration;
+
+use sea_orm::{ColumnTrait as _, EntityTrait as _, QueryFilter as _, sea_query::Expr};
+use zayavka::store::entity::drafts;
+
+use crate::{
+    databases::on_both,
+    world::{ANNA, BORIS, STAFF, SUBMIT, World},
+};
+
+/// Spoils what is stored of a person's drafts; what it was.
+async fn spoil(world: &World, user: i64) -> String {
+    let before = drafts::Entity::find().filter(drafts::Column::UserId.eq(user)).all(world.app().store.reader()).await;
+    let before = before.unwrap_or_else(|error| panic!("{error}")).remove(0).answers;
+    write(world, user, "{\"name\":{\"kind\":\"telepathy\"}}").await;
+    before
+}
+
+async fn write(world: &World, user: i64, answers: &'static str) {
+    let written = world.app().store.write(move |tx| async move {
+        let change = drafts::Entity::update_many().col_expr(drafts::Column::Answers, Expr::value(answers));
+        change.filter(drafts::Column::UserId.eq(user)).exec(tx.as_ref()).await?;
+        Ok(())
+    });
+    written.await.unwrap_or_else(|error| panic!("{error}"));
+}
+
+on_both! {
+    async fn a_poison_update_is_shelved_after_three_tries_and_stops_nobody(db: Database) {
+        let mut world = World::new(db).await;
+        world.fill_in(ANNA).await;
+        let answers: &'static str = String::leak(spoil(&world, ANNA).await);
+        let summary = world.message_with(ANNA, SUBMIT).await;
+        let tap = world.press(ANNA, summary, SUBMIT).await;
+        world.settle().await;
+        world.apply(BORIS).await;
+        assert_eq!(world.state(BORIS).await, "created", "others are served at once");
+        world.pass(Duration::from_secs(60)).await;
+        assert_eq!(world.count().await, 1);
+        let told = world.last_text(STAFF).await;
+        assert!(told.contains("не удалось обработать трижды") && told.contains("/replay"), "{told}");
+        assert!(!told.contains("telepathy") || !told.contains("Анна"), "no answers in it: {told}");
+        // A person is not left in front of a dead button for ever.
+        world.type_text(ANNA, "/help").await;
+        assert!(world.last_text(ANNA).await.contains("/forget"), "her next updates are handled");
+        let shelf = world.staff("/shelf").await;
+        assert!(shelf.contains("drafts"), "{shelf}");
+        let row: String = shelf.chars().take_while(char::is_ascii_digit).collect();
+        assert_eq!(world.staff("/replay 999999").await, "На полке нет 999999.");
+        assert_eq!(world.staff("/replay абв").await, "На полке нет абв.");
+        write(&world, ANNA, answers).await;
+        assert_eq!(world.staff(&format!("/replay {row}")).await, format!("{row}: разбираем ещё раз."));
+        world.pass(Duration::from_secs(60)).await;
+        assert_eq!((world.state(ANNA).await, world.count().await), ("created", 2));
+        assert_eq!(world.staff("/shelf").await, "Полка пуста.");
+        assert_eq!(world.staff(&format!("/replay {row}")).await, format!("На полке нет {row}."));
+        assert_ne!(world.toast(&tap).await, "(open)");
+        world.finish().await;
+    }
+
+    async fn what_stays_broken_comes_back_to_the_shelf(db: Database) {
+        let mut world = World::new(db).await;
+        world.fill_in(ANNA).await;
+        spoil(&world, ANNA).await;
+        world.type_text(ANNA, "Анна").await;
+        world.pass(Duration::from_secs(60)).await;
+        let shelf = world.staff("/shelf").await;
+        let row: String = shelf.chars().take_while(char::is_ascii_digit).collect();
+        world.staff(&format!("/replay {row}")).await;
+        world.pass(Duration::from_secs(60)).await;
+        assert!(world.staff("/shelf").await.starts_with(&row));
+        world.restart().await;
+        world.apply(BORIS).await;
+        assert_eq!(world.count().await, 1);
+        world.finish().await;
+    }
+}
