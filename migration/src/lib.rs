@@ -4,6 +4,7 @@ mod columns;
 mod m20261130_000001_intake;
 mod m20261130_000002_operations;
 mod m20261130_000003_outbox;
+mod m20261130_000004_desk;
 
 use sea_orm_migration::{MigrationTrait, async_trait::async_trait};
 pub use sea_orm_migration::{MigratorTrait, sea_orm::DbErr};
@@ -19,6 +20,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261130_000001_intake::Migration),
             Box::new(m20261130_000002_operations::Migration),
             Box::new(m20261130_000003_outbox::Migration),
+            Box::new(m20261130_000004_desk::Migration),
         ]
     }
 }

@@ -78,8 +78,9 @@ impl App {
             let rows = self.take_in(poller).await.unwrap_or_default();
             let handled = self.handle(rows).await.map_err(|error| error.to_string())?;
             let worked = self.worker.tick().await.map_err(|error| error.to_string())?;
+            let reminded = self.reminder.tick().await.map_err(|error| error.to_string())?;
             let said = self.outbox.tick().await.map_err(|error| error.to_string())?;
-            if handled + worked + said == 0 {
+            if handled + worked + reminded + said == 0 {
                 return Ok(round);
             }
         }

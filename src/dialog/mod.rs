@@ -27,7 +27,7 @@ use crate::{
     },
     ids::{BotId, ChatId, UserId},
     store::{
-        StoreError, Tx,
+        StoreError, Tx, cases,
         operations::{self, Author},
         outbox::{self, Letter},
         people,
@@ -171,7 +171,7 @@ impl Visit<'_> {
             Some(Intent::Submit { draft, revision, version }) => self.submit(draft, revision, version).await,
             Some(Intent::Draft { draft, revision, wish }) => self.wish(draft, revision, wish).await,
             Some(Intent::Begin { form }) => self.begin_tapped(&form).await,
-            Some(Intent::Case { .. }) => Ok(Handled::toast(self.text(Key::TapNotAllowed, &[]))),
+            Some(Intent::Case { .. } | Intent::Queue { .. }) => Ok(Handled::toast(self.text(Key::TapNotAllowed, &[]))),
             None => Ok(Handled::toast(self.text(Key::TapStale, &[]))),
         }
     }
@@ -203,6 +203,9 @@ impl Visit<'_> {
         for stored in operations::of_person(self.tx.as_ref(), self.dialog.bot, self.user(), 3).await? {
             let id = stored.operation.id;
             self.show_card(id).await?;
+            for case in cases::undelivered(self.tx.as_ref(), id).await? {
+                cases::settle_itself(self.tx.as_ref(), self.dialog.bot, &case, self.now).await?;
+            }
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ pub mod cases;
 pub mod drafts;
 pub mod entity;
 mod error;
+pub mod figures;
 pub mod gauges;
 pub mod inbox;
 pub mod journal;
@@ -18,6 +19,7 @@ pub mod outbox;
 pub mod people;
 pub mod settings;
 pub mod slots;
+pub mod steps;
 mod writer;
 
 use sea_orm::{DatabaseConnection, EntityTrait as _, QuerySelect as _};

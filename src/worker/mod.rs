@@ -4,6 +4,7 @@
 //! [`Worker::due`] and [`Worker::step`].
 
 mod look;
+pub mod remind;
 mod send;
 
 use std::{
