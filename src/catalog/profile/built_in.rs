@@ -5,6 +5,8 @@ pub const ALL: &[(&str, &str)] = &[
     ("generic-blind", include_str!("../../../templates/crm/generic-blind.toml")),
     ("generic-keyed", include_str!("../../../templates/crm/generic-keyed.toml")),
     ("generic-searchable", include_str!("../../../templates/crm/generic-searchable.toml")),
+    ("redmine", include_str!("../../../templates/crm/redmine.toml")),
+    ("request-tracker", include_str!("../../../templates/crm/request-tracker.toml")),
 ];
 
 /// The text of one shipped profile.
