@@ -1,7 +1,7 @@
 //! The service turned by hand, one round after another: what the loops do, in the order of the flow, without waiting.
 //! Tests hold the clock and turn; nothing here is another way of doing the work.
 
-use std::{collections::HashSet, time::Duration};
+use std::time::Duration;
 
 use super::App;
 use crate::{
@@ -64,8 +64,8 @@ impl App {
         let bot = self.config.telegram.bot_id;
         let operation = self.worker.next_due().await?;
         let message = self.outbox.due().await?.again_at;
-        let update = inbox::next_left_over(reader, bot, &HashSet::new()).await?;
         let now = self.clock.now();
+        let update = inbox::next_lease_end(reader, bot, now).await?;
         Ok([operation, message, update].into_iter().flatten().filter(|moment| *moment > now).min())
     }
 
@@ -78,8 +78,9 @@ impl App {
             let rows = self.take_in(poller).await.unwrap_or_default();
             let handled = self.handle(rows).await.map_err(|error| error.to_string())?;
             let worked = self.worker.tick().await.map_err(|error| error.to_string())?;
+            let reminded = self.reminder.tick().await.map_err(|error| error.to_string())?;
             let said = self.outbox.tick().await.map_err(|error| error.to_string())?;
-            if handled + worked + said == 0 {
+            if handled + worked + reminded + said == 0 {
                 return Ok(round);
             }
         }

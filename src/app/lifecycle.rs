@@ -39,6 +39,9 @@ const POLL_WAIT: Duration = Duration::from_secs(25);
 /// How often rows that nobody handles are looked for.
 const SWEEP: Duration = Duration::from_secs(2);
 
+/// How often the desk is looked after.
+const REMINDS: Duration = Duration::from_secs(15);
+
 /// How long a drain may take before what is under way is left to the next start.
 const DRAIN: Duration = Duration::from_secs(20);
 
@@ -91,6 +94,7 @@ pub async fn run_at(app: App, listener: TcpListener, stop: CancellationToken) ->
     spawn(&mut tasks, "handling", handling);
     spawn(&mut tasks, "worker", work(Arc::clone(&app), to_send, Arc::clone(&wakes), handled, worked.clone()));
     spawn(&mut tasks, "outbox", say(Arc::clone(&app), Arc::clone(&wakes), worked, said));
+    spawn(&mut tasks, "reminders", remind(Arc::clone(&app), Arc::clone(&wakes), stop.clone()));
     spawn(&mut tasks, "menu", super::menu::keep(Arc::clone(&app), stop.clone()));
     let first = tokio::select! {
         ended = tasks.join_next() => ended,
@@ -300,6 +304,18 @@ async fn work(
             },
             _ = timeout(pause, std::future::pending::<()>()) => {}
         }
+    }
+}
+
+/// Does what time alone asks for at the desk, now and then.
+async fn remind(app: Arc<App>, wakes: Arc<Wakes>, stop: CancellationToken) {
+    while !stop.is_cancelled() {
+        match app.reminder.tick().await {
+            Ok(0) => {}
+            Ok(_) => wakes.outbox.notify_one(),
+            Err(error) => tracing::warn!(%error, "the desk could not be looked after now"),
+        }
+        drop(timeout(REMINDS, stop.cancelled()).await);
     }
 }
 

@@ -1,4 +1,5 @@
-//! The command menus: everybody sees the requester's commands, staff also their own. Display only; rights are asked at
+//! The command menus: everybody sees the requester's commands, each of the staff also what their
+//! role may use. Display only; rights are asked at
 //! each action. Cosmetic: nothing waits for it and nothing fails with it.
 
 use std::{sync::Arc, time::Duration};
@@ -8,7 +9,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{App, greet};
-use crate::{catalog::texts::Key, telegram::Answer};
+use crate::{catalog::texts::Key, domain::role::Role, staff::COMMANDS, telegram::Answer};
 
 const REQUESTER: [(&str, Key); 6] = [
     ("start", Key::MenuStart),
@@ -19,14 +20,18 @@ const REQUESTER: [(&str, Key); 6] = [
     ("forget", Key::MenuForget),
 ];
 
-const STAFF: [(&str, Key); 11] = [
+const STAFF: [(&str, Key); 15] = [
     ("queue", Key::MenuQueue),
+    ("take", Key::MenuTake),
+    ("hand_back", Key::MenuHandBack),
     ("link", Key::MenuLink),
     ("look", Key::MenuLook),
     ("create", Key::MenuCreate),
     ("reject", Key::MenuReject),
     ("show", Key::MenuShow),
     ("why", Key::MenuWhy),
+    ("find", Key::MenuFind),
+    ("stats", Key::MenuStats),
     ("pause", Key::MenuPause),
     ("resume", Key::MenuResume),
     ("shelf", Key::MenuShelf),
@@ -59,13 +64,21 @@ async fn set(app: &App) -> bool {
             return false;
         }
     }
-    let staff = commands(app, &default, &STAFF);
-    let mut both = commands(app, &default, &REQUESTER);
-    both.extend(staff.iter().cloned());
-    if let Some(chat) = app.roster.chat {
-        tell(app, json!({"commands": staff, "scope": {"type": "chat", "chat_id": chat.0}})).await;
+    let roster = app.roster.now();
+    let of = |role: Role| {
+        let may = |name: &str| COMMANDS.iter().any(|(known, needed)| *known == name && role >= *needed);
+        commands(app, &default, &STAFF.into_iter().filter(|(name, _)| may(name)).collect::<Vec<_>>())
+    };
+    if let Some(chat) = roster.chat {
+        tell(app, json!({"commands": of(Role::Viewer), "scope": {"type": "chat", "chat_id": chat.0}})).await;
     }
-    for user in app.roster.owners.iter().chain(&app.roster.reviewers).chain(&app.roster.viewers) {
+    for (user, role) in roster.everybody() {
+        if let Some(chat) = roster.chat.filter(|chat| chat.0 != user.0) {
+            let scope = json!({"type": "chat_member", "chat_id": chat.0, "user_id": user.0});
+            tell(app, json!({"commands": of(role), "scope": scope})).await;
+        }
+        let mut both = commands(app, &default, &REQUESTER);
+        both.extend(of(role));
         tell(app, json!({"commands": both, "scope": {"type": "chat", "chat_id": user.0}})).await;
     }
     true

@@ -2,6 +2,7 @@
 //! [`lifecycle`], or step by step by tests.
 
 pub mod by_hand;
+pub mod desk;
 pub mod lifecycle;
 mod menu;
 pub mod setup;
@@ -19,16 +20,17 @@ use crate::{
         limiter::{Limiter, Pace},
     },
     dialog::{Dialog, Limits},
-    domain::role::Roster,
+    domain::role::LiveRoster,
     inbox::{Inbox, routes},
     outbox::Outbox,
     points::Points,
     staff::Staff,
     store::{Store, StoreError, operations::Author, settings},
     telegram::{Answer, BotName, Telegram},
-    worker::{SharedTokens, Worker},
+    worker::{SharedTokens, Worker, remind::Reminder},
 };
 
+pub use desk::{author, desk, roster};
 pub use setup::{Checked, check};
 
 /// Everything of one process, ready to run.
@@ -42,14 +44,16 @@ pub struct App {
     pub telegram: Telegram,
     /// The bot's name, once it is known.
     pub username: BotName,
-    /// The staff.
-    pub roster: Arc<Roster>,
+    /// The staff, as it is now: a reload counts from the next action.
+    pub roster: LiveRoster,
     /// Every sentence.
     pub texts: Arc<Texts>,
     /// Takes updates in and handles them.
     pub inbox: Inbox,
     /// Carries operations to the CRM.
     pub worker: Arc<Worker>,
+    /// Does what time alone asks for at the staff's desk.
+    pub reminder: Reminder,
     /// Says what is stored to be said.
     pub outbox: Arc<Outbox>,
     /// Time.
@@ -134,9 +138,12 @@ impl App {
         telegram: Telegram,
         username: BotName,
     ) -> Self {
+        let author = author(&config, dice.as_ref());
+        let desk = desk(&config, &checked, author.clone(), Arc::clone(&clock));
+        let staff = Staff { username: username.clone(), ..desk };
+        let roster = staff.roster.clone();
         let Checked { catalog, crm, policy, .. } = checked;
         let bot = config.telegram.bot_id;
-        let author = author(&config, dice.as_ref());
         let tokens = SharedTokens {
             store: store.clone(),
             holder: author.worker.clone(),
@@ -144,13 +151,6 @@ impl App {
             clock: Arc::clone(&clock),
         };
         let (crm, policy) = (Arc::new(crm.with_tokens(Arc::new(tokens))), Arc::new(policy));
-        let roster = Arc::new(Roster {
-            chat: config.staff.chat,
-            thread: config.staff.thread,
-            owners: config.staff.owners.clone(),
-            reviewers: config.staff.reviewers.clone(),
-            viewers: config.staff.viewers.clone(),
-        });
         let dialog = Dialog {
             bot,
             username: username.clone(),
@@ -165,16 +165,6 @@ impl App {
             clock: Arc::clone(&clock),
             dice: Arc::clone(&dice),
         };
-        let staff = Staff {
-            bot,
-            username: username.clone(),
-            roster: Arc::clone(&roster),
-            texts: Arc::clone(&catalog.texts),
-            policy: Arc::clone(&policy),
-            can_verify: crm.can_verify(),
-            author: author.clone(),
-            clock: Arc::clone(&clock),
-        };
         let inbox = Inbox {
             store: store.clone(),
             telegram: telegram.clone(),
@@ -188,11 +178,23 @@ impl App {
             telegram: telegram.clone(),
             bot,
             texts: Arc::clone(&catalog.texts),
-            roster: Arc::clone(&roster),
+            roster: roster.clone(),
+            hours: config.staff.hours,
             policy: setup::delivery_policy(&config),
             can_look: policy.can_look,
             clock: Arc::clone(&clock),
             busy: Mutex::default(),
+        };
+        let reminder = Reminder {
+            store: store.clone(),
+            bot,
+            texts: Arc::clone(&catalog.texts),
+            roster: roster.clone(),
+            hours: config.staff.hours,
+            remind_after: config.staff.remind_after,
+            escalate_after: config.staff.escalate_after,
+            client_update_after: config.staff.client_update_after,
+            clock: Arc::clone(&clock),
         };
         let worker = worker(&config, crm, policy, author, &store, &clock, dice);
         Self {
@@ -204,6 +206,7 @@ impl App {
             roster,
             inbox,
             worker: Arc::new(worker),
+            reminder,
             outbox: Arc::new(outbox),
             clock,
         }
@@ -233,19 +236,6 @@ fn worker(
         clock: Arc::clone(clock),
         dice,
         busy: Mutex::default(),
-    }
-}
-
-/// Who acts, for attempt rows: a name no other process has.
-fn author(config: &Config, dice: &dyn Dice) -> Author {
-    let mut tail = [0; 4];
-    dice.fill(&mut tail);
-    Author {
-        worker: format!("{}-{:08x}", std::process::id(), u32::from_le_bytes(tail)),
-        created_unknown: Some(config.notices.created),
-        rejected_unknown: Some(config.notices.rejected),
-        staff_unknown: Some(config.notices.staff_card),
-        ..Author::default()
     }
 }
 

@@ -8,6 +8,7 @@ pub mod mapping;
 pub mod problem;
 pub mod profile;
 pub mod texts;
+pub mod timeline;
 pub mod wording;
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};

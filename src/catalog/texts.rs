@@ -8,12 +8,14 @@ mod keys;
 mod load;
 mod pieces;
 mod proof;
+mod shape;
 
 use std::collections::BTreeMap;
 
-pub use keys::{Key, Place, Proof};
+pub use keys::Key;
 pub use load::load;
 use pieces::Pieces;
+pub use shape::{Place, Proof};
 
 /// Most UTF-16 units of the answer to a tap (Telegram's limit).
 pub const LONGEST_TAP: usize = 200;

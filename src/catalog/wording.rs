@@ -10,6 +10,7 @@ use crate::{
         blank,
         notice::{Button, Words},
         operation::{Ground, Operation, RejectedBy, ReviewReason, State},
+        review::{Matter, redact},
     },
     ids::Marker,
 };
@@ -115,6 +116,56 @@ pub fn reason_words(texts: &Texts, lang: &str, reason: &ReviewReason) -> String 
         ReviewReason::BadNumber { number, exists: true } => say(Key::ReasonForeignNumber, &[("number", number)]),
         ReviewReason::Unchecked { number } => say(Key::ReasonUnchecked, &[("number", number)]),
     }
+}
+
+/// Why a case stands before a human, in one plain sentence.
+#[must_use]
+pub fn matter_words(texts: &Texts, lang: &str, matter: &Matter) -> String {
+    match matter {
+        Matter::Review { reason } => reason_words(texts, lang, reason),
+        Matter::Twin { tickets } => {
+            let numbers: Vec<_> = tickets.iter().map(|ticket| ticket.number.as_str()).collect();
+            texts.say(lang, Key::ReasonTwin, &[("numbers", &numbers.join(", "))])
+        }
+        Matter::Undelivered { kind, why, may_have_arrived, .. } => {
+            let key = if *may_have_arrived { Key::ReasonUndeliveredUnknown } else { Key::ReasonUndelivered };
+            texts.say(lang, key, &[("kind", &kind_words(texts, lang, kind)), ("why", &redact(&visible(why)))])
+        }
+        Matter::Shelved { error, .. } => texts.say(lang, Key::ReasonShelved, &[("error", &redact(&visible(error)))]),
+    }
+}
+
+/// What kind of message, in words.
+fn kind_words(texts: &Texts, lang: &str, kind: &str) -> String {
+    let key = Key::ALL.iter().find(|key| key.split() == ("kind", kind)).copied().unwrap_or(Key::KindOther);
+    texts.say(lang, key, &[])
+}
+
+/// How a call to the CRM ended, in words; one that has not ended is waited for.
+#[must_use]
+pub fn attempt_words(texts: &Texts, lang: &str, outcome: Option<&str>) -> String {
+    let outcome = outcome.unwrap_or("open");
+    let key = Key::ALL.iter().find(|key| key.split() == ("attempt", outcome));
+    key.map_or_else(|| outcome.to_owned(), |key| texts.say(lang, *key, &[]))
+}
+
+/// To a person who has waited long, what their operation waits for; `None` when it waits no longer.
+#[must_use]
+pub fn waiting_words(texts: &Texts, lang: &str, operation: &Operation, marker: &Marker) -> Option<Words> {
+    let key = match &operation.state {
+        State::Review { .. } => Key::NoticeWaitingReview,
+        State::Pending { .. } if may_be_there(operation) => Key::NoticeWaitingUnknown,
+        State::Pending { .. } | State::Sending { ground: Ground::First, .. } => Key::NoticeWaitingCrm,
+        State::Sending { .. } | State::Unknown { .. } => Key::NoticeWaitingUnknown,
+        State::Created { .. } | State::Rejected { .. } | State::Cancelled => return None,
+    };
+    Some(Words::plain(texts.say(lang, key, &[("marker", marker.as_str())])))
+}
+
+/// A span of time, in the largest unit that fits.
+#[must_use]
+pub fn span(texts: &Texts, lang: &str, span: Duration) -> String {
+    age(texts, lang, Timestamp(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)), Timestamp(0))
 }
 
 /// How long ago, in the largest unit that fits.

@@ -21,7 +21,11 @@ pub(super) fn run(path: &Path, json: bool) -> Exit {
         Ok(checked) => {
             complain(&checked.warnings);
             let notes = notes(&checked);
-            if json { println!("{}", report(&checked, &notes)) } else { show(&checked, &notes) }
+            if json {
+                println!("{}", report(&checked, &notes))
+            } else {
+                show(&checked, &notes)
+            }
             Exit::Done
         }
         Err(problems) => {
@@ -115,7 +119,10 @@ fn notes(checked: &Checked) -> Vec<String> {
 
 fn expiry(expiry: &Expiry) -> Option<String> {
     if let Some(days) = expiry.days {
-        return Some(format!("`crm.secrets.{}` lives {days} days from its making: put a new one in time", expiry.secret));
+        return Some(format!(
+            "`crm.secrets.{}` lives {days} days from its making: put a new one in time",
+            expiry.secret
+        ));
     }
     let at = expiry.at?;
     let now = SystemClock.now();

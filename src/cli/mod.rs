@@ -1,11 +1,17 @@
 //! The commands. `main` only calls [`run`]; each command is a file that chooses a role and says how it ended.
 
 mod check;
+mod desk;
+mod doctor;
 mod migrate;
+mod ops;
+mod person;
 mod probe;
+mod queue;
 mod sample;
 mod sandbox;
 mod service;
+mod why;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -68,6 +74,12 @@ enum Command {
     /// The database's schema.
     #[command(subcommand)]
     Migrate(migrate::MigrateCommand),
+    /// What staff can do in chat, for a shell.
+    Ops(ops::OpsArgs),
+    /// What happened to one request: tap, stored, sent, no answer, looked up, linked, by whom.
+    Why(why::WhyArgs),
+    /// What is not as it should be.
+    Doctor(doctor::DoctorArgs),
 }
 
 /// Parses the arguments, carries the command out and says how it ended.
@@ -84,6 +96,9 @@ pub async fn run(arguments: Vec<std::ffi::OsString>) -> ExitCode {
         Command::Sandbox(args) => sandbox::run(&args, cli.common.json).await,
         Command::Run(args) => service::run(&cli.common.config, &args).await,
         Command::Check => check::run(&cli.common.config, cli.common.json),
+        Command::Ops(args) => ops::run(&cli.common.config, args, cli.common.json).await,
+        Command::Why(args) => why::run(&cli.common.config, &args, cli.common.json).await,
+        Command::Doctor(args) => doctor::run(&cli.common.config, &args, cli.common.json).await,
         Command::Probe(args) => probe::run(&cli.common.config, &args, cli.common.json).await,
         Command::Migrate(command) => migrate::run(&cli.common.config, &command, cli.common.json).await,
     };

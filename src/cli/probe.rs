@@ -243,7 +243,9 @@ fn show(findings: &Findings) {
     }
     println!("\nThis supports the promise `{}`: {}.", findings.promise, findings.why);
     if let Some(settle) = &findings.settle {
-        println!("Figures for zayavka.toml:\n\n[crm.reconcile]\nsettle = \"{settle}\"\nlooks = 3\nspacing = \"20s\"\non_absent = \"review\"");
+        println!(
+            "Figures for zayavka.toml:\n\n[crm.reconcile]\nsettle = \"{settle}\"\nlooks = 3\nspacing = \"20s\"\non_absent = \"review\""
+        );
     }
     let day = Timestamp(SystemClock.now().0).rfc3339();
     let day = day.get(..10).unwrap_or_default();

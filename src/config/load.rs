@@ -1,6 +1,7 @@
 //! Reads a [`Config`] from a file with the environment over it; every mistake of both is reported at once.
 
 mod secret;
+mod staff;
 mod telegram;
 
 use std::{
@@ -18,22 +19,16 @@ use super::{
     overlay::Overlay,
     problem::Problems,
     reader::{Document, Section},
-    settings::{Config, Crm, Database, Limits, Log, Notices, Reconcile, Retention, Staff, Templates, Web, Worker},
+    settings::{Config, Crm, Database, Limits, Log, Notices, Reconcile, Retention, Templates, Web, Worker},
 };
 use crate::{
     domain::{delivery::OnUnknown, operation::OnAbsent},
-    ids::{ChatId, UserId},
     telemetry::Format,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
-
-/// Ids of Telegram's own that look like persons: anonymous admins, channels, forwards of linked channels.
-const NOBODY: [i64; 3] = [1_087_968_824, 136_817_688, 777_000];
-/// Largest id of a person or chat Telegram promises (52 significant bits).
-const LARGEST_ID: i64 = (1 << 52) - 1;
 
 impl Config {
     /// Reads the file at `path` (none: defaults alone) with the variables in `env` over it.
@@ -73,7 +68,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let root = document.root();
     // All sections first: a missing token must not hide a mistake in the last one.
     let telegram = telegram::read(&root);
-    let (staff, database, crm) = (staff(&root), database(&root), crm(&root));
+    let (staff, database, crm) = (staff::staff(&root), database(&root), crm(&root));
     let (web, templates, worker) = (web(&root), templates(&root), worker(&root));
     let (notices, limits, retention, log) = (notices(&root), limits(&root), retention(&root), log(&root));
     root.finish();
@@ -93,42 +88,6 @@ fn read(document: &Document<'_>) -> Option<Config> {
         log,
         warnings,
     })
-}
-
-fn staff(root: &Section<'_>) -> Staff {
-    let section = root.table_or_empty("staff");
-    let people = |key: &str| -> Vec<UserId> {
-        let ids = section.ints(key, 1..=LARGEST_ID).unwrap_or_default();
-        for id in ids.iter().filter(|id| NOBODY.contains(id)) {
-            let hint = "it stands for anonymous admins and channels: whoever writes as it is nobody";
-            section.error(key, format!("`staff.{key}` has {id}, which is no person"), hint);
-        }
-        ids.into_iter().map(UserId).collect()
-    };
-    let staff = Staff {
-        chat: section.int("chat", -LARGEST_ID..=LARGEST_ID).map(ChatId),
-        thread: section.int("thread", 1..=i64::from(i32::MAX)),
-        owners: people("owners"),
-        reviewers: people("reviewers"),
-        viewers: people("viewers"),
-        second_person: section.bool("second_person").unwrap_or(false),
-    };
-    if staff.chat == Some(ChatId(0)) {
-        section.error("chat", "`staff.chat` is 0", "the numeric id of the chat; groups begin with -100");
-    }
-    let deciders = staff.owners.len() + staff.reviewers.len();
-    if deciders == 0 {
-        let hint = "put numeric ids into owners or reviewers; until then cases wait";
-        section.warning("owners", "nobody may decide cases", hint);
-    } else if staff.second_person && deciders == 1 {
-        let hint = "list a second owner or reviewer, or second_person = false";
-        section.error("second_person", "`staff.second_person` needs two who may decide, there is one", hint);
-    }
-    if staff.chat.is_none() && deciders > 0 {
-        section.warning("chat", "`staff.chat` is not set: review cards go nowhere", "the id of the staff's chat");
-    }
-    section.finish();
-    staff
 }
 
 fn database(root: &Section<'_>) -> Database {

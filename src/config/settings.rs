@@ -9,7 +9,7 @@ use secrecy::SecretString;
 
 use super::problem::Problems;
 use crate::{
-    domain::{delivery::OnUnknown, operation::OnAbsent},
+    domain::{delivery::OnUnknown, hours::WorkingHours, operation::OnAbsent},
     ids::{BotId, ChatId, UserId},
     telemetry::Format,
 };
@@ -85,7 +85,7 @@ pub struct Webhook {
 }
 
 /// Who decides; by numeric id only.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Staff {
     /// Where review cards go.
     pub chat: Option<ChatId>,
@@ -99,6 +99,16 @@ pub struct Staff {
     pub viewers: Vec<UserId>,
     /// Whether "create after all" needs another person's consent.
     pub second_person: bool,
+    /// How long a case taken is its taker's alone.
+    pub take_for: Duration,
+    /// When staff work: reminders go then, and waiting counts then.
+    pub hours: WorkingHours,
+    /// A case that waited so long untaken is brought to the reviewers' minds.
+    pub remind_after: Duration,
+    /// A case that waited so long untaken is brought to the owners' minds.
+    pub escalate_after: Duration,
+    /// A person who waited so long for their outcome is told once that it takes longer.
+    pub client_update_after: Duration,
 }
 
 /// Where everything is stored.

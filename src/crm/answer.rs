@@ -160,13 +160,7 @@ fn test_json(test: &Test, value: &Json, scope: &Scope) -> bool {
 }
 
 /// Whether a record holds a text at a path. `None`: it has nothing there at all.
-pub(super) fn record_holds(
-    record: &Json,
-    paths: &[JsonPath],
-    wanted: &str,
-    same: Same,
-    scope: &Scope,
-) -> Option<bool> {
+pub(super) fn record_holds(record: &Json, paths: &[JsonPath], wanted: &str, same: Same, scope: &Scope) -> Option<bool> {
     let found: Vec<&Json> = paths.iter().flat_map(|path| path.select(record, scope)).collect();
     let is_same = |text: String| match same {
         Same::Exact => text == wanted,

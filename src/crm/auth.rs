@@ -71,7 +71,9 @@ pub(super) fn authorize(request: Rendered, with: &Credentials<'_>) -> Result<Wir
         Auth::BodyField { name, secret: from } => {
             wire.body = wire.body.map(|body| with_field(&body, name, secret(from)))
         }
-        Auth::BodyAt { pointer, secret: from } => wire.body = wire.body.map(|body| with_value(&body, pointer, secret(from))),
+        Auth::BodyAt { pointer, secret: from } => {
+            wire.body = wire.body.map(|body| with_value(&body, pointer, secret(from)))
+        }
         Auth::Token(kind) => wire.headers.push((kind.header.clone(), format!("{}{token}", kind.prefix))),
     }
     Ok(wire)
@@ -134,7 +136,8 @@ mod tests {
         let vars = Vars::from([("email".to_owned(), Json::from("a@b.ru"))]);
         let headers = [("x-app".to_owned(), "key".to_owned()), ("x-none".to_owned(), "absent".to_owned())];
         let headers = if url.ends_with("/app") { &headers[..] } else { &[] };
-        authorize(request, &Credentials { auth, headers, vars: &vars, secrets: &secrets, token: "t0k" }).expect("it renders")
+        authorize(request, &Credentials { auth, headers, vars: &vars, secrets: &secrets, token: "t0k" })
+            .expect("it renders")
     }
 
     #[test]
@@ -142,9 +145,10 @@ mod tests {
         let key = || "key".to_owned();
         let header = Auth::Header { name: "x-api-key".into(), prefix: String::new(), secret: key() };
         assert_eq!(sent(&header, "http://h/a", None).headers[1], ("x-api-key".into(), "se/cr et".into()));
-        assert_eq!(sent(&header, "http://h/app", None).headers[1..], [
-            ("x-app".into(), "se/cr et".into()), ("x-api-key".into(), "se/cr et".into())
-        ]);
+        assert_eq!(
+            sent(&header, "http://h/app", None).headers[1..],
+            [("x-app".into(), "se/cr et".into()), ("x-api-key".into(), "se/cr et".into())]
+        );
         let at = Auth::BodyAt { pointer: "/args/1".into(), secret: key() };
         let body = r#"{"args":["{auth}","",[9007199254740993]]}"#;
         let with = r#"{"args":["{auth}","se/cr et",[9007199254740993]]}"#;

@@ -93,7 +93,10 @@ impl Crm {
             return Some("this CRM can neither be searched nor refuses repeats".to_owned());
         }
         if meta.verified.is_none() {
-            return Some(format!("the profile `{}` is unverified: nobody has seen that its lookups find what was made", meta.name));
+            return Some(format!(
+                "the profile `{}` is unverified: nobody has seen that its lookups find what was made",
+                meta.name
+            ));
         }
         let floor = self.floor();
         (self.promise() == Promise::Searchable && settle < floor).then(|| {

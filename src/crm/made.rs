@@ -63,9 +63,13 @@ impl Reader<'_> {
         match (fitting.as_slice(), find.many) {
             ([], _) | ([_, _, ..], Many::None) => Made::Outputs(BTreeMap::new()),
             ([one], _) => self.outputs(step, answer, one),
-            ([_, _, ..], Many::Human) => {
-                Made::Many { detail: format!("{} records fit step `{}`: merge them, then have the ticket made", fitting.len(), step.name) }
-            }
+            ([_, _, ..], Many::Human) => Made::Many {
+                detail: format!(
+                    "{} records fit step `{}`: merge them, then have the ticket made",
+                    fitting.len(),
+                    step.name
+                ),
+            },
             (several, many) => match self.chosen(step, answer, several, many) {
                 Some(record) => self.outputs(step, answer, record),
                 None => Made::Outputs(BTreeMap::new()),
@@ -76,7 +80,8 @@ impl Reader<'_> {
     /// By number where all ids are numbers, otherwise by the CRM's own order.
     fn chosen<'j>(&self, step: &Step, answer: &Answer, several: &[&'j Json], many: Many) -> Option<&'j Json> {
         let id = |record: &Json| answer.first(&step.read.id, Some(record), self.scope)?.parse::<u128>().ok();
-        let numbered: Option<Vec<(u128, &'j Json)>> = several.iter().map(|record| Some((id(record)?, *record))).collect();
+        let numbered: Option<Vec<(u128, &'j Json)>> =
+            several.iter().map(|record| Some((id(record)?, *record))).collect();
         match (numbered, many) {
             (Some(all), Many::Oldest) => all.into_iter().min_by_key(|(id, _)| *id).map(|(_, record)| record),
             (Some(all), _) => all.into_iter().max_by_key(|(id, _)| *id).map(|(_, record)| record),

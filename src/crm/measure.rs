@@ -1,10 +1,6 @@
 //! Questions to a CRM outside of any create: what an installation must see to, and taking a trial's record away.
 
-use super::{
-    Crm,
-    scope,
-    transport::Heard,
-};
+use super::{Crm, scope, transport::Heard};
 use crate::{
     catalog::profile::rule::Verdict,
     domain::ticket::Ticket,

@@ -193,9 +193,9 @@ impl Crm {
             let offset = lookup.scan.map_or(0, |scan| scan.size.saturating_mul(page - 1));
             let scope = scope::scan(&self.fitted.vars, &self.profile.ext, key, marker, (page, offset));
             let (look, records) = match self.ask(&lookup.request, &scope).await {
-                Heard::Answer(answer) => self.read(key, marker, |reader| {
-                    (reader.look(lookup, &answer), reader.count(lookup, &answer))
-                }),
+                Heard::Answer(answer) => {
+                    self.read(key, marker, |reader| (reader.look(lookup, &answer), reader.count(lookup, &answer)))
+                }
                 Heard::NotSent(why) | Heard::Lost(why) => return unsure(why, None),
             };
             let full = lookup.scan.is_some_and(|scan| records >= scan.size as usize);

@@ -138,7 +138,10 @@ impl Reader<'_> {
 
     /// How many records a lookup's answer has.
     pub(super) fn count(&self, lookup: &Lookup, answer: &Answer) -> usize {
-        answer.json().and_then(|json| records(json, lookup.results.as_ref(), self.scope)).map_or(0, |records| records.len())
+        answer
+            .json()
+            .and_then(|json| records(json, lookup.results.as_ref(), self.scope))
+            .map_or(0, |records| records.len())
     }
 
     /// What the CRM says of one ticket asked for by number.

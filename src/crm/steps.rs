@@ -137,7 +137,9 @@ impl Run<'_> {
                 On::Ends(outcome) if ticket.is_none() => return outcome,
                 // The ticket is there; what could not be read of it is for the lookup to find.
                 On::Ends(outcome) => {
-                    return Outcome::Lost { detail: format!("the ticket was made, then step `{}`: {outcome:?}", step.name) };
+                    return Outcome::Lost {
+                        detail: format!("the ticket was made, then step `{}`: {outcome:?}", step.name),
+                    };
                 }
             }
         }
@@ -311,7 +313,8 @@ struct Fit {
 
 /// What the ticket's step gives to later ones.
 fn known_of(ticket: &Ticket) -> BTreeMap<String, String> {
-    let mut known = BTreeMap::from([("id".to_owned(), ticket.id.clone()), ("number".to_owned(), ticket.number.clone())]);
+    let mut known =
+        BTreeMap::from([("id".to_owned(), ticket.id.clone()), ("number".to_owned(), ticket.number.clone())]);
     known.extend(ticket.url.clone().map(|url| ("url".to_owned(), url)));
     known
 }

@@ -15,7 +15,7 @@ use crate::{
     ids::{ConfirmVersion, DraftId, ExternalKey, Marker, OperationId},
     metrics,
     store::{
-        StoreError, drafts,
+        StoreError, drafts, journal,
         operations::{self, Stored},
         slots,
     },
@@ -39,6 +39,8 @@ impl Visit<'_> {
             return toast(Key::TapForeign);
         }
         if let Some(stored) = operations::by_draft_version(self.tx.as_ref(), id, version).await? {
+            let (operation, by) = (Some(stored.operation.id), Some(self.user()));
+            journal::note(self.tx.as_ref(), operation, journal::TAPPED_AGAIN, by, None, self.now).await?;
             metrics::count(metrics::Counter::TapsRepeated);
             return Ok(Handled::toast(tap_words(self.texts(), &self.lang, &stored.operation)));
         }

@@ -9,6 +9,8 @@ pub struct Input {
     pub from: Option<Person>,
     /// Where; absent for a tap under a message sent through inline mode.
     pub chat: Option<Chat>,
+    /// The message it answers, if it answers one.
+    pub reply_to: Option<MessageId>,
     /// What.
     pub act: Act,
 }

@@ -13,7 +13,9 @@ pub mod condition;
 pub mod phone;
 pub mod validate;
 
+pub mod hours;
 pub mod input;
+pub mod review;
 pub mod role;
 
 pub mod delivery;

@@ -3,7 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ticket::Ticket;
 use crate::ids::OperationId;
 
 /// One thing to say.
@@ -29,12 +28,15 @@ pub enum Notice {
         /// Which of its cases.
         case: i64,
     },
-    /// To staff: the CRM holds another ticket for an operation that has ended.
-    Twin {
-        /// Which.
+    /// The staff's card of a case about no operation.
+    Desk {
+        /// Which case.
+        case: i64,
+    },
+    /// To a person who has waited long: where it stands, once.
+    Waiting {
+        /// Which operation.
         operation: OperationId,
-        /// All tickets known.
-        tickets: Vec<Ticket>,
     },
     /// To staff: something about the service itself.
     Alert {
@@ -56,22 +58,6 @@ pub enum Alert {
     KeyDropped {
         /// The ticket that was read back without it.
         number: String,
-    },
-    /// An update could not be handled and was put on the shelf.
-    Shelved {
-        /// The inbox row.
-        row: i64,
-        /// Why, cleaned.
-        error: String,
-    },
-    /// A message of ours could not be delivered.
-    Undelivered {
-        /// The outbox row.
-        row: i64,
-        /// What kind of message.
-        kind: String,
-        /// Why, cleaned.
-        why: String,
     },
 }
 
@@ -98,6 +84,11 @@ pub enum Keyboard {
     Reply(Vec<Vec<ReplyButton>>),
     /// Takes such buttons away.
     Remove,
+    /// Makes the person's next message an answer to this one: in a group the bot sees no others.
+    Answer {
+        /// Only for whom the text names by their `@name`.
+        named_only: bool,
+    },
 }
 
 /// A button under a message.
@@ -179,6 +170,8 @@ pub enum NoticeKind {
     Created,
     /// "Rejected", as a message of its own.
     Rejected,
+    /// "It takes longer", to a person who has waited long.
+    Waiting,
     /// A case's card, or an alert.
     StaffCard,
     /// An answer to a staff command.
@@ -194,6 +187,7 @@ impl NoticeKind {
             Self::Card => "card",
             Self::Created => "created",
             Self::Rejected => "rejected",
+            Self::Waiting => "waiting",
             Self::StaffCard => "staff_card",
             Self::StaffReply => "staff_reply",
         }
@@ -204,7 +198,7 @@ impl NoticeKind {
     pub fn priority(self) -> i32 {
         match self {
             Self::Card | Self::Created | Self::Rejected => 0,
-            Self::Dialog => 1,
+            Self::Dialog | Self::Waiting => 1,
             Self::StaffReply => 2,
             Self::StaffCard => 3,
         }

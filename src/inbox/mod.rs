@@ -17,14 +17,14 @@ use crate::{
     domain::{
         delivery::OnUnknown,
         input::{Act, Handled},
-        notice::{Alert, Notice, NoticeKind},
+        review::Matter,
     },
     ids::{BotId, OperationId},
     metrics::{self, Counter},
     store::{
-        Store, StoreError,
+        Store, StoreError, cases,
         inbox::{self, Arrival, Claimed},
-        outbox::{self, Letter, STAFF},
+        journal,
     },
     telegram::{Answer, Telegram, decode, render},
 };
@@ -169,6 +169,7 @@ impl Inbox {
         }
         let (routes, bot, lane, number, now) =
             (Arc::clone(&self.routes), self.bot, row.lane, row.row, self.clock.now());
+        let update_id = row.update;
         let handled = self
             .store
             .write(move |tx| {
@@ -181,7 +182,9 @@ impl Inbox {
                     if !inbox::done(tx.as_ref(), number, now).await? {
                         return Ok(None);
                     }
-                    routes.run(tx, input).await.map(Some)
+                    let handled = routes.run(Arc::clone(&tx), input).await?;
+                    journal::caused(tx.as_ref(), &handled.send_now, update_id, number, now).await?;
+                    Ok(Some(handled))
                 }
             })
             .await?;
@@ -210,18 +213,9 @@ impl Inbox {
                 let words = Arc::clone(&words);
                 async move {
                     if inbox::shelve(tx.as_ref(), number, &words, now).await? {
-                        let about = Alert::Shelved { row: number, error: words.to_string() };
-                        let letter = Letter {
-                            bot,
-                            chat: STAFF,
-                            thread: None,
-                            kind: NoticeKind::StaffCard,
-                            card: None,
-                            operation: None,
-                            notice: Notice::Alert { about },
-                            on_unknown,
-                        };
-                        outbox::put(tx.as_ref(), &letter, now).await?;
+                        let matter = Matter::Shelved { row: number, error: words.to_string() };
+                        let new = cases::New { bot, about: None, matter: &matter };
+                        cases::raise(tx.as_ref(), new, on_unknown, now).await?;
                     }
                     Ok(())
                 }

@@ -37,6 +37,9 @@ pub fn routes(dialog: Dialog, staff: Staff) -> Routes {
             .branch(dptree::filter(|input: Arc<Input>, staff: Arc<Staff>| staff.is_theirs(&input)).endpoint(
                 |tx: Tx, input: Arc<Input>, staff: Arc<Staff>| async move { staff.handle(&tx, &input).await },
             ))
+            .branch(dptree::filter_async(awaited).endpoint(|tx: Tx, input: Arc<Input>, staff: Arc<Staff>| async move {
+                staff.handle(&tx, &input).await
+            }))
             .branch(dptree::filter(|input: Arc<Input>| !matches!(input.act, Act::Ignored { .. })).endpoint(
                 |tx: Tx, input: Arc<Input>, dialog: Arc<Dialog>| async move { dialog.handle(&tx, &input).await },
             ));
@@ -58,10 +61,15 @@ impl Routes {
     }
 }
 
+/// Whether somebody of the staff answers what they were asked. A database that cannot say is met again by the handler.
+async fn awaited(tx: Tx, input: Arc<Input>, staff: Arc<Staff>) -> bool {
+    staff.awaits(&tx, &input).await.unwrap_or(true)
+}
+
 async fn chat_moved(tx: Tx, input: Arc<Input>, bot: BotId, staff: Arc<Staff>) -> Result<Handled, StoreError> {
     if let (Some(chat), Act::ChatMoved { to }) = (input.chat, &input.act) {
         cards::move_chat(tx.as_ref(), bot, chat.id, *to).await?;
-        if staff.roster.chat == Some(chat.id) {
+        if staff.roster.now().chat == Some(chat.id) {
             tracing::warn!(
                 from = chat.id.0,
                 to = to.0,

@@ -12,13 +12,14 @@ use crate::{
     clock::Timestamp,
     domain::{
         delivery::{self, Event, Kind, OnUnknown},
-        notice::{Alert, Keyboard, Notice, NoticeKind, Words},
+        notice::{Keyboard, NoticeKind, Words},
+        review::Matter,
     },
     ids::{ChatId, MessageId},
     metrics::{self, Counter},
     store::{
-        StoreError, cards,
-        outbox::{self, Advanced, Letter, Row, STAFF},
+        StoreError, cards, cases, operations,
+        outbox::{self, Advanced, Row, STAFF},
     },
     telegram::{
         render,
@@ -51,7 +52,7 @@ impl Outbox {
         if let Some(after) = &moved
             && matches!(after.delivery.state, delivery::State::Unknown { due_at: None, .. })
         {
-            self.alert(&row, "nobody knows whether it arrived").await?;
+            self.alert(&row, "", true).await?;
         }
         Ok(moved.is_some())
     }
@@ -100,7 +101,8 @@ impl Outbox {
     /// The chat as it is today, and the message to edit; `None` while Telegram wants silence there.
     async fn route(&self, row: &Row, now: Timestamp) -> Result<Option<Route>, StoreError> {
         let (asked, thread) = if row.chat == STAFF {
-            (self.roster.chat.unwrap_or(STAFF), row.thread.or(self.roster.thread))
+            let roster = self.roster.now();
+            (roster.chat.unwrap_or(STAFF), row.thread.or(roster.thread))
         } else {
             (row.chat, row.thread)
         };
@@ -182,6 +184,8 @@ impl Outbox {
     ) -> Result<(), StoreError> {
         let refused = match &event {
             Event::RowRefused { detail, .. } => Some(detail.clone()),
+            // A question nobody can read is asked again when its person comes back; what became of their request is not.
+            Event::ChatRefused { detail, .. } if row.operation.is_some() => Some(detail.clone()),
             Event::Misconfigured { detail, .. } => {
                 tracing::error!(
                     detail,
@@ -222,7 +226,7 @@ impl Outbox {
             tracing::debug!(outbox.id = id, ?illegal, "an answer came too late to mean anything");
         }
         if let Some(why) = refused {
-            self.alert(row, &why).await?;
+            self.alert(row, &why, false).await?;
         }
         Ok(())
     }
@@ -247,29 +251,36 @@ impl Outbox {
         })
     }
 
-    /// Tells staff of a message that was not delivered; a message to staff never asks for another one.
-    async fn alert(&self, row: &Row, why: &str) -> Result<(), StoreError> {
+    /// Brings a message that was not delivered before staff; a message to staff never asks for another one.
+    async fn alert(&self, row: &Row, why: &str, may_have_arrived: bool) -> Result<(), StoreError> {
         tracing::warn!(outbox.id = row.id, outbox.kind = row.kind, why, "a message was not delivered");
-        if row.chat == STAFF || row.kind == NoticeKind::StaffReply.name() {
+        let to_staff = [NoticeKind::StaffReply, NoticeKind::StaffCard].iter().any(|kind| kind.name() == row.kind);
+        if row.chat == STAFF || to_staff {
             return Ok(());
         }
-        let letter = Letter {
-            bot: self.bot,
-            chat: STAFF,
-            thread: None,
-            kind: NoticeKind::StaffCard,
-            card: None,
-            operation: row.operation,
-            notice: Notice::Alert {
-                about: Alert::Undelivered { row: row.id, kind: row.kind.clone(), why: why.to_owned() },
-            },
-            on_unknown: OnUnknown::Repeat,
-        };
-        let (letter, now) = (Arc::new(letter), self.clock.now());
+        let (kind, why) = (row.kind.clone(), why.to_owned());
+        let matter = Arc::new(Matter::Undelivered { row: row.id, kind, why, may_have_arrived });
+        let (bot, operation, now) = (self.bot, row.operation, self.clock.now());
         self.store
             .write(move |tx| {
-                let letter = Arc::clone(&letter);
-                async move { outbox::put(tx.as_ref(), &letter, now).await }
+                let matter = Arc::clone(&matter);
+                async move {
+                    let stored = match operation {
+                        Some(operation) => operations::load(tx.as_ref(), operation).await?,
+                        None => None,
+                    };
+                    // One case tells that a person cannot be reached, however many messages do not reach them.
+                    let known = match operation {
+                        Some(operation) if !may_have_arrived => cases::undelivered(tx.as_ref(), operation).await?,
+                        _ => Vec::new(),
+                    };
+                    if !known.is_empty() {
+                        return Ok(());
+                    }
+                    let about = stored.as_ref().map(|stored| (stored.operation.id, stored.form.as_str()));
+                    let new = cases::New { bot, about, matter: &matter };
+                    cases::raise(tx.as_ref(), new, OnUnknown::Repeat, now).await.map(drop)
+                }
             })
             .await
     }

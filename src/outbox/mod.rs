@@ -3,6 +3,7 @@
 //! One owner of retries: no library repeats a call. A row is stored as `sending` before its call and ends by what the
 //! answer proves; a card is worded when it is sent, so no message is behind the truth.
 
+mod case_card;
 mod deliver;
 mod wording;
 
@@ -16,7 +17,7 @@ use futures_util::{StreamExt as _, stream};
 use crate::{
     catalog::texts::Texts,
     clock::{Clock, Timestamp},
-    domain::{delivery::Policy, role::Roster},
+    domain::{delivery::Policy, hours::WorkingHours, role::LiveRoster},
     ids::{BotId, ChatId},
     store::{Store, StoreError, outbox},
     telegram::Telegram,
@@ -40,9 +41,11 @@ pub struct Outbox {
     /// Every sentence.
     pub texts: Arc<Texts>,
     /// The staff chat and who may act there.
-    pub roster: Arc<Roster>,
+    pub roster: LiveRoster,
     /// The figures of the delivery machine.
     pub policy: Policy,
+    /// Staff's own time, for what they read.
+    pub hours: WorkingHours,
     /// How the CRM calls a ticket's page, and whether it can be searched: what a case's card offers.
     pub can_look: bool,
     /// Time.

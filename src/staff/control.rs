@@ -1,13 +1,16 @@
 //! Control: pause and resume sending, the shelf of updates that could not be handled.
 
-use super::Shift;
+use super::{
+    Shift,
+    deed::{Deed, Target},
+};
 use crate::{
     catalog::{
         texts::Key,
         wording::{age, visible},
     },
-    domain::{input::Handled, operation::Entry},
-    store::{StoreError, inbox, journal, settings},
+    domain::{input::Handled, review::redact},
+    store::{StoreError, cases, inbox, journal, settings},
 };
 
 /// Rows of the shelf shown at once.
@@ -33,29 +36,35 @@ impl Shift<'_> {
         }
         let lines = rows.iter().map(|row| {
             let age = age(&self.staff.texts, self.lang, self.now, row.received_at);
-            let (number, error) = (row.row.to_string(), visible(&row.error));
+            let (number, error) = (row.row.to_string(), redact(&visible(&row.error)));
             self.text(Key::StaffShelfLine, &[("row", &number), ("age", &age), ("error", &error)])
         });
         let text = lines.collect::<Vec<_>>().join("\n");
         self.say(text).await
     }
 
+    /// By the row's number, as `/shelf` lists it, or by the case's: `#12`, or an answer to its card.
     pub(super) async fn replay(&self, args: &str) -> Result<Handled, StoreError> {
-        let shown = visible(args);
-        let taken = match args.trim().parse() {
-            Ok(row) => inbox::replay(self.tx.as_ref(), row).await?,
-            Err(_) => false,
+        let args = args.trim();
+        let Ok(row) = args.parse::<i64>() else {
+            return match self.target_for(args, &Deed::Replay, Key::StaffUsageShow).await? {
+                Some((target, _)) => self.commanded(&target, &Deed::Replay).await,
+                None => Ok(Handled::quietly()),
+            };
         };
-        if !taken {
+        let db = self.tx.as_ref();
+        if let Some(case) = cases::about_row(db, self.staff.bot, "shelved", row).await?.pop() {
+            return self.commanded(&Target { case: Some(case), stored: None }, &Deed::Replay).await;
+        }
+        let shown = row.to_string();
+        if !inbox::replay(db, row).await? {
             return self.say(self.text(Key::StaffNoSuchRow, &[("row", &shown)])).await;
         }
-        self.record("replayed", Some(format!("inbox row {shown}"))).await?;
+        self.record("replayed", Some(format!("shelved row {shown}"))).await?;
         self.say(self.text(Key::StaffReplayed, &[("row", &shown)])).await
     }
 
     async fn record(&self, event: &str, detail: Option<String>) -> Result<(), StoreError> {
-        let entry =
-            Entry { event: event.to_owned(), from: String::new(), to: String::new(), by: Some(self.by.0), detail };
-        journal::append(self.tx.as_ref(), None, &entry, self.now).await
+        journal::note(self.tx.as_ref(), None, event, Some(self.actor.id), detail, self.now).await
     }
 }

@@ -1,32 +1,38 @@
 //! People who decide: commands and buttons of the staff, by numeric id, in the staff chat or in private.
 //!
-//! Rights are asked at each action. Every decision goes through the one door of the operation machine, in the same
-//! transaction that marks the update done; of two people deciding at once, one wins and the other is told.
+//! Rights are asked at each action. What may be done is in [`deed`], what comes of it in `acts`; the rest of this module
+//! is how it is asked for: by a command, a button, or the next message in a conversation. Everything a handler does is in
+//! the transaction that marks its update done.
 
+mod acts;
+mod ask;
+mod commands;
 mod control;
-mod decide;
+pub mod deed;
 mod queue;
+mod taps;
+mod typed;
+mod words;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
-    catalog::{
-        texts::{Key, Texts},
-        wording::state_words,
-    },
+    catalog::texts::{Key, Texts},
     clock::{Clock, Timestamp},
     domain::{
-        delivery::OnUnknown,
-        input::{Act, Chat, ChatKind, Handled, Input},
-        notice::{Notice, NoticeKind, Words},
+        delivery::{self, OnUnknown},
+        hours::WorkingHours,
+        input::{Act, Chat, ChatKind, Handled, Input, Person},
+        notice::{Keyboard, Notice, NoticeKind, Words},
         operation::Policy,
-        role::{Role, Roster},
+        role::{LiveRoster, Role},
     },
-    ids::{BotId, ChatId, Marker, UserId},
+    ids::{BotId, ChatId, MessageId},
     store::{
         StoreError, Tx, cards,
-        operations::{self, Author, Stored},
+        operations::Author,
         outbox::{self, Letter},
+        steps,
     },
     telegram::{
         BotName,
@@ -34,6 +40,7 @@ use crate::{
         render::{TEXT_LIMIT, split},
     },
 };
+use deed::Actor;
 
 /// The handlers and what they work with.
 #[derive(Debug, Clone)]
@@ -42,63 +49,105 @@ pub struct Staff {
     pub bot: BotId,
     /// Its name: commands addressed to another bot are not ours.
     pub username: BotName,
-    /// Who may do what, and where.
-    pub roster: Arc<Roster>,
+    /// Who may do what, and where; asked anew at each action.
+    pub roster: LiveRoster,
     /// Every sentence.
     pub texts: Arc<Texts>,
     /// The figures of the operation machine.
     pub policy: Arc<Policy>,
+    /// The figures of the delivery machine.
+    pub delivery: delivery::Policy,
     /// Whether the CRM can be asked about a number.
     pub can_verify: bool,
+    /// Whether "create after all" needs another person's consent.
+    pub second_person: bool,
+    /// How long a case taken is its taker's alone.
+    pub take_for: Duration,
+    /// Staff's own time, for what they read.
+    pub hours: WorkingHours,
     /// Policies for messages whose fate is unknown.
     pub author: Author,
     /// Time.
     pub clock: Arc<dyn Clock>,
 }
 
-/// Commands that are the staff's; everybody else gets silence for them.
-pub const COMMANDS: [&str; 11] =
-    ["queue", "link", "look", "create", "reject", "show", "why", "pause", "resume", "shelf", "replay"];
+/// Commands that are the staff's, each with the least role that may use it; everybody else gets silence for them.
+pub const COMMANDS: [(&str, Role); 17] = [
+    ("queue", Role::Viewer),
+    ("take", Role::Reviewer),
+    ("hand_back", Role::Reviewer),
+    ("link", Role::Reviewer),
+    ("look", Role::Reviewer),
+    ("create", Role::Reviewer),
+    ("reject", Role::Reviewer),
+    ("resend", Role::Reviewer),
+    ("let_go", Role::Reviewer),
+    ("show", Role::Viewer),
+    ("why", Role::Viewer),
+    ("find", Role::Viewer),
+    ("stats", Role::Viewer),
+    ("shelf", Role::Viewer),
+    ("replay", Role::Reviewer),
+    ("pause", Role::Reviewer),
+    ("resume", Role::Reviewer),
+];
 
 /// One action being handled: who, with which role, where, when.
 struct Shift<'a> {
     staff: &'a Staff,
     tx: &'a Tx,
-    by: UserId,
-    role: Role,
+    person: &'a Person,
+    actor: Actor,
     chat: Chat,
+    reply_to: Option<MessageId>,
     lang: &'a str,
     now: Timestamp,
 }
 
 impl Staff {
-    /// Whether this input is the staff's to handle: a staff command or a case's button.
+    /// Whether this input is the staff's to handle: a staff command or a button of theirs.
     #[must_use]
     pub fn is_theirs(&self, input: &Input) -> bool {
         match &input.act {
-            Act::Command { name, .. } => COMMANDS.contains(&name.as_str()),
-            Act::Tap { data: Some(data), .. } => matches!(Intent::decode(data), Some(Intent::Case { .. })),
+            Act::Command { name, .. } => COMMANDS.iter().any(|(known, _)| known == name),
+            Act::Tap { data: Some(data), .. } => {
+                matches!(Intent::decode(data), Some(Intent::Case { .. } | Intent::Queue { .. }))
+            }
             _ => false,
         }
     }
 
-    /// Handles a staff command or button. Whoever is not staff gets silence, and an answered tap.
+    /// Whether this input answers something a member of staff was asked: their next message in private, their reply to
+    /// the question or the card in a group.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be used.
+    pub async fn awaits(&self, tx: &Tx, input: &Input) -> Result<bool, StoreError> {
+        let is_answer = match &input.act {
+            Act::Text { .. } => true,
+            Act::Command { name, .. } => name == "cancel",
+            _ => false,
+        };
+        if !is_answer {
+            return Ok(false);
+        }
+        match self.shift(tx, input).await? {
+            Some(shift) => shift.is_awaited(&input.act).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Handles a staff command, button or answer. Whoever is not staff gets silence, and an answered tap.
     ///
     /// # Errors
     /// [`StoreError`]; then nothing of it stands.
     pub async fn handle(&self, tx: &Tx, input: &Input) -> Result<Handled, StoreError> {
-        let lang = self.texts.lang(None);
         let refused = || match input.act {
-            Act::Tap { .. } => Handled::toast(self.texts.say(lang, Key::TapNotAllowed, &[])),
+            Act::Tap { .. } => Handled::toast(self.texts.say(self.texts.lang(None), Key::TapNotAllowed, &[])),
             _ => Handled::quietly(),
         };
-        let (Some(person), Some(chat)) = (&input.from, input.chat) else { return Ok(refused()) };
-        let Some(role) = self.roster.role(person.id) else { return Ok(refused()) };
-        // Elsewhere a command of theirs is not one: cases are not talked about in other groups.
-        if chat.kind != ChatKind::Private && Some(chat.id) != self.home(tx).await? {
-            return Ok(refused());
-        }
-        let shift = Shift { staff: self, tx, by: person.id, role, chat, lang, now: self.clock.now() };
+        let Some(shift) = self.shift(tx, input).await? else { return Ok(refused()) };
+        steps::meet(tx.as_ref(), self.bot, shift.person, shift.now).await?;
         match &input.act {
             Act::Command { forwarded: true, .. } => Ok(Handled::quietly()),
             Act::Command { name, to, args, .. } => {
@@ -107,62 +156,71 @@ impl Staff {
                 }
                 shift.command(name, args).await
             }
-            Act::Tap { data: Some(data), .. } => match Intent::decode(data) {
-                Some(Intent::Case { case, rev, wish }) => shift.case_button(case, rev, wish).await,
+            Act::Tap { data: Some(data), message, .. } => match Intent::decode(data) {
+                Some(Intent::Case { case, rev, wish }) => shift.tap(case, rev, wish, *message).await,
+                Some(Intent::Queue { page, mine, reason, form }) => {
+                    let asked = typed::Asked { page, mine, reason, form };
+                    shift.turn_page(&asked, *message).await
+                }
                 _ => Ok(refused()),
             },
+            Act::Text { text } => shift.answer(text).await,
             _ => Ok(Handled::quietly()),
         }
     }
 
+    /// Who acts, with the role they have at this moment; `None` for whoever is not staff, or not where staff are heard.
+    async fn shift<'a>(&'a self, tx: &'a Tx, input: &'a Input) -> Result<Option<Shift<'a>>, StoreError> {
+        let (Some(person), Some(chat)) = (&input.from, input.chat) else { return Ok(None) };
+        let Some(role) = self.roster.now().role(person.id) else { return Ok(None) };
+        // Elsewhere a command of theirs is not one: cases are not talked about in other groups.
+        if chat.kind != ChatKind::Private && Some(chat.id) != self.home(tx).await? {
+            return Ok(None);
+        }
+        let actor = Actor { id: person.id, role };
+        let (lang, now) = (self.texts.lang(None), self.clock.now());
+        Ok(Some(Shift { staff: self, tx, person, actor, chat, reply_to: input.reply_to, lang, now }))
+    }
+
     /// The staff chat under its number of today: a group that became a supergroup has a new one.
     async fn home(&self, tx: &Tx) -> Result<Option<ChatId>, StoreError> {
-        let Some(chat) = self.roster.chat else { return Ok(None) };
+        let Some(chat) = self.roster.now().chat else { return Ok(None) };
         Ok(Some(cards::chat(tx.as_ref(), self.bot, chat).await?.0))
     }
 }
 
 impl Shift<'_> {
-    async fn command(&self, name: &str, args: &str) -> Result<Handled, StoreError> {
-        let decides = matches!(name, "link" | "look" | "create" | "reject" | "pause" | "resume" | "replay");
-        if decides && self.role < Role::Reviewer {
-            return self.say_key(Key::StaffNotYours).await;
-        }
-        match name {
-            "queue" => self.queue(args).await,
-            "link" => self.link(args).await,
-            "look" => self.look(args).await,
-            "create" => self.create(args).await,
-            "reject" => self.reject(args).await,
-            "show" => self.show(args).await,
-            "why" => self.why(args).await,
-            "pause" => self.pause().await,
-            "resume" => self.resume().await,
-            "shelf" => self.shelf().await,
-            "replay" => self.replay(args).await,
-            _ => self.say_key(Key::StaffHelp).await,
-        }
-    }
-
     fn text(&self, key: Key, args: &[(&str, &str)]) -> String {
         self.staff.texts.say(self.lang, key, args)
     }
 
+    fn letter(&self, words: Words, card: Option<String>) -> Letter {
+        Letter {
+            bot: self.staff.bot,
+            chat: self.chat.id,
+            thread: self.chat.thread,
+            kind: NoticeKind::StaffReply,
+            card,
+            operation: None,
+            notice: Notice::Words(words),
+            on_unknown: OnUnknown::Repeat,
+        }
+    }
+
     /// Answers where the command was given.
     async fn say(&self, text: String) -> Result<Handled, StoreError> {
-        for part in split(&text, TEXT_LIMIT) {
-            let letter = Letter {
-                bot: self.staff.bot,
-                chat: self.chat.id,
-                thread: self.chat.thread,
-                kind: NoticeKind::StaffReply,
-                card: None,
-                operation: None,
-                notice: Notice::Words(Words::plain(part)),
-                on_unknown: OnUnknown::Repeat,
-            };
-            outbox::put(self.tx.as_ref(), &letter, self.now).await?;
+        self.say_words(Words::plain(text)).await
+    }
+
+    /// The same with buttons, which stand under the last part of a long text.
+    async fn say_words(&self, words: Words) -> Result<Handled, StoreError> {
+        let mut parts = split(&words.text, TEXT_LIMIT);
+        let last = parts.pop().unwrap_or_default();
+        for part in parts {
+            outbox::put(self.tx.as_ref(), &self.letter(Words::plain(part), None), self.now).await?;
         }
+        let last = Words { text: last, keyboard: words.keyboard };
+        outbox::put(self.tx.as_ref(), &self.letter(last, None), self.now).await?;
         Ok(Handled::quietly())
     }
 
@@ -170,29 +228,25 @@ impl Shift<'_> {
         self.say(self.text(key, &[])).await
     }
 
-    /// The operation a marker names; `None` when the answer has been said already.
-    async fn named(&self, marker: &str) -> Result<Option<Stored>, StoreError> {
-        let found = match Marker::parse(marker) {
-            Some(marker) => operations::by_marker(self.tx.as_ref(), self.staff.bot, &marker).await?,
-            None => Vec::new(),
-        };
-        let mut found = found.into_iter();
-        match (found.next(), found.len()) {
-            (Some(only), 0) => Ok(Some(only)),
-            (Some(_), more) => {
-                let count = (more + 1).to_string();
-                self.say(self.text(Key::StaffManyMarkers, &[("marker", marker), ("count", &count)])).await?;
-                Ok(None)
-            }
-            (None, _) => {
-                let shown = crate::catalog::wording::visible(marker);
-                self.say(self.text(Key::StaffNoSuchMarker, &[("marker", &shown)])).await?;
-                Ok(None)
-            }
+    /// Shows words in a message sent before, which was no card until now.
+    async fn say_in(&self, message: MessageId, words: Words) -> Result<(), StoreError> {
+        let name = format!("page:{}:{}:{message}", self.staff.bot, self.chat.id);
+        let card = cards::Card { chat: self.chat.id, message, digest: 0 };
+        cards::put(self.tx.as_ref(), &name, self.staff.bot, card, self.now).await?;
+        outbox::put(self.tx.as_ref(), &self.letter(words, Some(name)), self.now).await
+    }
+
+    /// How the person is called on: by `@name` where they have one, so that only they are asked to answer.
+    fn called(&self) -> String {
+        match &self.person.username {
+            Some(username) => format!("@{username}"),
+            None => crate::catalog::wording::visible(&self.person.name),
         }
     }
 
-    fn state(&self, stored: &Stored) -> String {
-        state_words(&self.staff.texts, self.lang, &stored.operation)
+    /// Makes the next message an answer: needed in groups, where the bot sees no others.
+    fn wants_answer(&self) -> Keyboard {
+        let named_only = self.chat.kind != ChatKind::Private && self.person.username.is_some();
+        Keyboard::Answer { named_only }
     }
 }

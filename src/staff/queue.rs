@@ -1,98 +1,219 @@
-//! Looking: the queue, one case, and why it is one.
+//! Looking: the queue, one case, why it is one, what is where, the day in figures.
 
-use super::Shift;
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    time::Duration,
+};
+
+use super::{
+    Shift,
+    deed::{Deed, Target},
+    typed::{self, Asked},
+};
 use crate::{
     catalog::{
         texts::Key,
-        wording::{age, reason_words, visible},
+        timeline::timeline,
+        wording::{age, matter_words, span, state_words, visible},
     },
     domain::{
         input::Handled,
-        notice::{Notice, NoticeKind},
+        notice::{Button, Words},
+        review::{WORDS, redact},
     },
+    ids::{MessageId, UserId},
     store::{
-        StoreError, cases, journal,
+        StoreError, cards,
+        cases::{self, Case, Filter},
+        figures, journal,
         operations::{self, Stored},
-        outbox::{self, Letter, STAFF},
     },
+    telegram::button::Intent,
 };
 
 /// Cases on one page.
-const PAGE: u64 = 20;
+const PAGE: u64 = 10;
+
+/// Operations `/find` lists.
+const FOUND: u64 = 10;
 
 impl Shift<'_> {
-    /// The queue, oldest first; `/queue 2` shows the second page.
+    /// The queue, oldest first.
     pub(super) async fn queue(&self, args: &str) -> Result<Handled, StoreError> {
-        let page = args.trim().parse::<u64>().unwrap_or(1).clamp(1, 10_000) - 1;
-        let total = cases::count_open(self.tx.as_ref()).await?;
-        if total == 0 {
-            return self.say_key(Key::StaffQueueEmpty).await;
+        match typed::asked(args) {
+            Some(asked) => self.say_words(self.page(&asked).await?).await,
+            None => self.say(self.text(Key::StaffUsageQueue, &[("words", &WORDS.join(", "))])).await,
         }
-        let mut text = self.text(Key::StaffQueueHead, &[("count", &total.to_string())]);
-        let listed = cases::queue(self.tx.as_ref(), page * PAGE, PAGE).await?;
-        let shown = page * PAGE + u64::try_from(listed.len()).unwrap_or(0);
-        for case in listed {
-            let Some(stored) = operations::load(self.tx.as_ref(), case.operation).await? else { continue };
-            let age = age(&self.staff.texts, self.lang, self.now, case.opened_at);
-            let reason = reason_words(&self.staff.texts, self.lang, &case.reason);
-            let args = [("marker", stored.marker.as_str()), ("age", &age), ("reason", &reason)];
-            text.push('\n');
-            text.push_str(&self.text(Key::StaffQueueLine, &args));
-        }
-        if total > shown {
-            text.push('\n');
-            text.push_str(&self.text(Key::StaffMore, &[("count", &(total - shown).to_string())]));
-        }
-        self.say(text).await
     }
 
-    /// A case's card anew, or where its operation stands.
+    /// Another page, in the same message.
+    pub(super) async fn turn_page(&self, asked: &Asked, message: Option<MessageId>) -> Result<Handled, StoreError> {
+        let words = self.page(asked).await?;
+        match message {
+            Some(message) => self.say_in(message, words).await?,
+            None => drop(self.say_words(words).await?),
+        }
+        Ok(Handled::toast(self.text(Key::TapDone, &[])))
+    }
+
+    async fn page(&self, asked: &Asked) -> Result<Words, StoreError> {
+        let (db, bot) = (self.tx.as_ref(), self.staff.bot);
+        let given = |word: &str| (!word.is_empty()).then(|| word.to_owned());
+        let filter = Filter {
+            form: given(&asked.form),
+            word: given(&asked.reason),
+            taken_by: asked.mine.then_some(self.actor.id),
+        };
+        let total = cases::count_open(db, bot, &filter).await?;
+        if total == 0 {
+            let all = filter == Filter::default();
+            return Ok(Words::plain(self.text(if all { Key::StaffQueueEmpty } else { Key::StaffQueueNothing }, &[])));
+        }
+        // A page that has emptied meanwhile shows the last one there is.
+        let last = total.div_ceil(PAGE);
+        let page = u64::from(asked.page).clamp(1, last);
+        let mut text = self.text(Key::StaffQueueHead, &[("count", &total.to_string())]);
+        for case in cases::queue(db, bot, &filter, (page - 1) * PAGE, PAGE).await? {
+            text.push('\n');
+            text.push_str(&self.line(&case).await?);
+        }
+        let left = total.saturating_sub(page * PAGE);
+        if left > 0 {
+            text.push('\n');
+            text.push_str(&self.text(Key::StaffMore, &[("count", &left.to_string())]));
+        }
+        let turn = |key: Key, page: u64| {
+            let page = u32::try_from(page).unwrap_or(1);
+            let intent =
+                Intent::Queue { page, mine: asked.mine, reason: asked.reason.clone(), form: asked.form.clone() };
+            Button::data(self.text(key, &[]), intent.encode())
+        };
+        let mut row = Vec::new();
+        if page > 1 {
+            row.push(turn(Key::StaffButtonOlder, page - 1));
+        }
+        if page < last {
+            row.push(turn(Key::StaffButtonNewer, page + 1));
+        }
+        Ok(Words::with_buttons(text, if row.is_empty() { Vec::new() } else { vec![row] }))
+    }
+
+    async fn line(&self, case: &Case) -> Result<String, StoreError> {
+        let stored = match case.operation {
+            Some(operation) => operations::load(self.tx.as_ref(), operation).await?,
+            None => None,
+        };
+        let name = Target { case: Some(case.clone()), stored }.name();
+        let age = age(&self.staff.texts, self.lang, self.now, case.opened_at);
+        let reason = matter_words(&self.staff.texts, self.lang, &case.matter);
+        let mut line = self.text(Key::StaffQueueLine, &[("marker", &name), ("age", &age), ("reason", &reason)]);
+        if let Some(taken) = case.holder(self.now) {
+            let by = visible(&self.staff.called(self.tx, taken.by).await?);
+            line.push_str(&self.text(Key::StaffQueueTaken, &[("name", &by)]));
+        }
+        Ok(line)
+    }
+
+    /// A case's card anew, at the end of the staff chat; or where its operation stands.
     pub(super) async fn show(&self, args: &str) -> Result<Handled, StoreError> {
-        let Some(stored) = self.named(args).await? else { return Ok(Handled::quietly()) };
-        let Some(case) = cases::open_of(self.tx.as_ref(), stored.operation.id).await? else {
-            let args = [("marker", stored.marker.as_str()), ("state", &self.state(&stored))];
-            return self.say(self.text(Key::StaffWhyHead, &args)).await;
+        let Some((target, _)) = self.target_for(args, &Deed::Take, Key::StaffUsageShow).await? else {
+            return Ok(Handled::quietly());
         };
-        let card = format!("case:{}", case.id);
-        // A fresh message at the end of the chat, which the card's edits follow from now on.
-        crate::store::cards::forget(self.tx.as_ref(), &card).await?;
-        let operation = stored.operation.id;
-        let letter = Letter {
-            bot: self.staff.bot,
-            chat: STAFF,
-            thread: None,
-            kind: NoticeKind::StaffCard,
-            card: Some(card),
-            operation: Some(operation),
-            notice: Notice::Case { operation, case: case.id },
-            on_unknown: crate::domain::delivery::OnUnknown::Repeat,
+        let Some(case) = target.case.as_ref().filter(|case| case.closed.is_none()) else {
+            let state = target.stored.as_ref().map_or_else(|| "—".to_owned(), |stored| self.state(stored));
+            return self.say(self.text(Key::StaffWhyHead, &[("marker", &target.name()), ("state", &state)])).await;
         };
-        outbox::put(self.tx.as_ref(), &letter, self.now).await?;
+        // A fresh message, which the card's edits follow from now on.
+        cards::forget(self.tx.as_ref(), &case.card()).await?;
+        let unknown = crate::domain::delivery::OnUnknown::Repeat;
+        cases::show(self.tx.as_ref(), self.staff.bot, case.id, case.operation, unknown, self.now).await?;
         Ok(Handled::quietly())
     }
 
     pub(super) async fn why(&self, args: &str) -> Result<Handled, StoreError> {
-        let Some(stored) = self.named(args).await? else { return Ok(Handled::quietly()) };
-        self.tell_why(&stored).await
+        match self.operation_for(args, Key::StaffUsageShow).await? {
+            Some(stored) => self.tell_why(&stored).await,
+            None => Ok(Handled::quietly()),
+        }
     }
 
-    /// The history from the journal, a line an entry.
+    /// The history from the journal, as a story.
     pub(super) async fn tell_why(&self, stored: &Stored) -> Result<Handled, StoreError> {
         let args = [("marker", stored.marker.as_str()), ("state", &self.state(stored))];
         let mut text = self.text(Key::StaffWhyHead, &args);
-        for line in journal::of_operation(self.tx.as_ref(), stored.operation.id).await? {
-            let entry = line.entry;
-            text.push_str(&format!("\n{} {}", line.at, entry.event));
-            if entry.from != entry.to && !entry.to.is_empty() {
-                text.push_str(&format!(" → {}", entry.to));
-            }
-            if let Some(by) = entry.by {
-                text.push_str(&format!(" · {by}"));
-            }
-            if let Some(detail) = entry.detail {
-                text.push_str(&format!(" · {}", visible(&detail)));
+        let history = journal::of_operation(self.tx.as_ref(), stored.operation.id).await?;
+        let mut names = BTreeMap::new();
+        for by in history.iter().filter_map(|line| line.entry.by) {
+            if let Entry::Vacant(unknown) = names.entry(by) {
+                unknown.insert(self.staff.called(self.tx, UserId(by)).await?);
             }
         }
+        let entries: Vec<_> = history.into_iter().map(|line| (line.at, line.entry)).collect();
+        for line in timeline(&self.staff.texts, self.lang, &self.staff.hours, &entries, &names) {
+            text.push('\n');
+            text.push_str(&line);
+        }
         self.say(text).await
+    }
+
+    /// Operations by number, marker, the end of a telephone number, or a name.
+    pub(super) async fn find(&self, args: &str) -> Result<Handled, StoreError> {
+        let wanted = args.trim();
+        if wanted.is_empty() {
+            return self.say_key(Key::StaffUsageFind).await;
+        }
+        let found = operations::find(self.tx.as_ref(), self.staff.bot, wanted, FOUND).await?;
+        if found.is_empty() {
+            return self.say(self.text(Key::StaffFindNone, &[("text", &visible(wanted))])).await;
+        }
+        let lines = found.iter().map(|stored| {
+            let name = stored.client_name.as_deref().map_or_else(|| stored.user.to_string(), visible);
+            let tail = stored.client_phone.as_deref().map(redact).unwrap_or_default();
+            let client = if tail.is_empty() { name } else { format!("{name}, {tail}") };
+            let args = [
+                ("marker", stored.marker.as_str()),
+                ("state", &self.state(stored)),
+                ("form", &stored.form_title),
+                ("client", &client),
+                ("age", &age(&self.staff.texts, self.lang, self.now, stored.operation.confirmed_at)),
+            ];
+            self.text(Key::StaffFindLine, &args)
+        });
+        self.say(lines.collect::<Vec<_>>().join("\n")).await
+    }
+
+    /// Today in figures.
+    pub(super) async fn stats(&self) -> Result<Handled, StoreError> {
+        let since = self.staff.hours.day_of(self.now);
+        let day = figures::since(self.tx.as_ref(), self.staff.bot, since, self.now).await?;
+        let (number, took) = (|n: u64| n.to_string(), |ms: Option<u64>| self.took(ms));
+        let settled = day.settled;
+        let args = [
+            ("since", self.staff.hours.short(since)),
+            ("confirmed", number(day.confirmed)),
+            ("tickets", number(day.tickets)),
+            ("repeats", number(day.repeats)),
+            ("unknown", number(day.unknown)),
+            ("found", number(settled.found)),
+            ("answered", number(settled.answered)),
+            ("by_staff", number(settled.by_staff)),
+            ("rejected", number(settled.rejected)),
+            ("open", number(settled.open)),
+            ("median", took(day.median_ms)),
+            ("worst", took(day.worst_ms)),
+            ("queue", number(day.open_cases)),
+            ("oldest", took(day.oldest_case_ms)),
+        ];
+        let args: Vec<_> = args.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        self.say(self.text(Key::StaffStats, &args)).await
+    }
+
+    fn took(&self, millis: Option<u64>) -> String {
+        millis
+            .map_or_else(|| "—".to_owned(), |millis| span(&self.staff.texts, self.lang, Duration::from_millis(millis)))
+    }
+
+    fn state(&self, stored: &Stored) -> String {
+        state_words(&self.staff.texts, self.lang, &stored.operation)
     }
 }

@@ -145,6 +145,29 @@ pub async fn next_left_over<C: ConnectionTrait>(
     Ok(open.into_iter().find(|(row, _)| !held.contains(row)).map(|(_, until)| Timestamp(until)))
 }
 
+/// When the next lease of an open row ends.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn next_lease_end<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    after: Timestamp,
+) -> Result<Option<Timestamp>, StoreError> {
+    let end: Option<i64> = inbox::Entity::find()
+        .select_only()
+        .column(inbox::Column::LeaseUntil)
+        .filter(inbox::Column::BotId.eq(bot.0))
+        .filter(inbox::Column::State.eq("new"))
+        .filter(inbox::Column::LeaseUntil.gt(after.0))
+        .order_by_asc(inbox::Column::LeaseUntil)
+        .limit(1)
+        .into_tuple()
+        .one(db)
+        .await?;
+    Ok(end.map(Timestamp))
+}
+
 /// Claims rows nobody is handling: left by a crash, or waiting for another try. Rows of a lane that somebody is
 /// handling, all but the first of a lane, and rows this process `held` already, stay.
 ///
@@ -265,6 +288,39 @@ pub async fn must_wait<C: ConnectionTrait>(db: &C, bot: BotId, lane: i64, row: i
     Ok(older.is_some())
 }
 
+/// An update as its row tells, without what it said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its row.
+    pub row: i64,
+    /// Its number.
+    pub update: UpdateId,
+    /// How far its handling is.
+    pub state: String,
+    /// When it was stored.
+    pub received_at: Timestamp,
+}
+
+/// Every row of an update's number: more than one when Telegram gave a number twice.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn seen<C: ConnectionTrait>(db: &C, bot: BotId, update: i64) -> Result<Vec<Seen>, StoreError> {
+    let rows = inbox::Entity::find()
+        .filter(inbox::Column::BotId.eq(bot.0))
+        .filter(inbox::Column::UpdateId.eq(update))
+        .order_by_asc(inbox::Column::Id)
+        .all(db)
+        .await?;
+    let seen = |row: inbox::Model| Seen {
+        row: row.id,
+        update: UpdateId(row.update_id),
+        state: row.state,
+        received_at: Timestamp(row.received_at),
+    };
+    Ok(rows.into_iter().map(seen).collect())
+}
+
 /// What lies on the shelf, oldest first.
 ///
 /// # Errors
@@ -286,6 +342,20 @@ pub async fn shelf<C: ConnectionTrait>(db: &C, bot: BotId, limit: u64) -> Result
             received_at: Timestamp(row.received_at),
         })
         .collect())
+}
+
+/// Takes a row from the shelf for good: staff have seen it and it asks for nothing more. `false` when it is not there.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn put_away<C: ConnectionTrait>(db: &C, row: i64) -> Result<bool, StoreError> {
+    let away = inbox::Entity::update_many()
+        .col_expr(inbox::Column::State, Expr::value("put_away"))
+        .filter(inbox::Column::Id.eq(row))
+        .filter(inbox::Column::State.eq("shelved"))
+        .exec(db)
+        .await?;
+    Ok(away.rows_affected == 1)
 }
 
 /// Takes a row from the shelf for one more round of tries. `false` when it is not there, or its payload has gone.

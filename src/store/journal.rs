@@ -2,11 +2,21 @@
 
 use sea_orm::{
     ActiveValue::{NotSet, Set},
-    ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _,
+    ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _, QuerySelect as _,
 };
 
 use super::{StoreError, entity::journal};
-use crate::{clock::Timestamp, domain::operation::Entry, ids::OperationId};
+use crate::{
+    clock::Timestamp,
+    domain::operation::Entry,
+    ids::{OperationId, UpdateId, UserId},
+};
+
+/// The event of a further tap on a version that was confirmed before.
+pub const TAPPED_AGAIN: &str = "tapped_again";
+
+/// The event that names the update behind a confirmation or decision.
+pub const BY_UPDATE: &str = "by_update";
 
 /// A line, as read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +51,40 @@ pub async fn append<C: ConnectionTrait>(
     Ok(())
 }
 
+/// Appends a line that moves nothing.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn note<C: ConnectionTrait>(
+    db: &C,
+    operation: Option<OperationId>,
+    event: &str,
+    by: Option<UserId>,
+    detail: Option<String>,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let by = by.map(|user| user.0);
+    let entry = Entry { event: event.to_owned(), from: String::new(), to: String::new(), by, detail };
+    append(db, operation, &entry, at).await
+}
+
+/// Notes which update, in which inbox row, moved these operations: how a double is told from two honest requests.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn caused<C: ConnectionTrait>(
+    db: &C,
+    operations: &[OperationId],
+    update: UpdateId,
+    row: i64,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    for operation in operations {
+        note(db, Some(*operation), BY_UPDATE, None, Some(format!("update {update} row {row}")), at).await?;
+    }
+    Ok(())
+}
+
 /// The history of an operation, oldest first.
 ///
 /// # Errors
@@ -51,17 +95,31 @@ pub async fn of_operation<C: ConnectionTrait>(db: &C, operation: OperationId) ->
         .order_by_asc(journal::Column::Id)
         .all(db)
         .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| Line {
-            at: Timestamp(row.at),
-            entry: Entry {
-                event: row.event,
-                from: row.from_state.unwrap_or_default(),
-                to: row.to_state.unwrap_or_default(),
-                by: row.by,
-                detail: row.detail,
-            },
-        })
-        .collect())
+    Ok(rows.into_iter().map(read).collect())
+}
+
+/// What a person last decided about an operation.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn last_decision<C: ConnectionTrait>(db: &C, operation: OperationId) -> Result<Option<Line>, StoreError> {
+    let row = journal::Entity::find()
+        .filter(journal::Column::OperationId.eq(operation.0))
+        .filter(journal::Column::Event.starts_with("decided_"))
+        .order_by_desc(journal::Column::Id)
+        .limit(1)
+        .one(db)
+        .await?;
+    Ok(row.map(read))
+}
+
+fn read(row: journal::Model) -> Line {
+    let entry = Entry {
+        event: row.event,
+        from: row.from_state.unwrap_or_default(),
+        to: row.to_state.unwrap_or_default(),
+        by: row.by,
+        detail: row.detail,
+    };
+    Line { at: Timestamp(row.at), entry }
 }

@@ -6,9 +6,11 @@
 mod backend;
 pub mod cards;
 pub mod cases;
+pub mod crm_steps;
 pub mod drafts;
 pub mod entity;
 mod error;
+pub mod figures;
 pub mod gauges;
 pub mod inbox;
 pub mod journal;

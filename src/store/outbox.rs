@@ -6,7 +6,7 @@ use sea_orm::{
     sea_query::Expr,
 };
 
-use super::{StoreError, cards, entity::outbox, journal, people, to_json};
+use super::{StoreError, cards, cases, entity::outbox, journal, people, to_json};
 use crate::{
     clock::Timestamp,
     domain::{
@@ -79,11 +79,12 @@ pub enum Advanced {
 }
 
 /// Writes a row, due now. Showing a card that already waits to be shown writes nothing: it is worded when it is sent.
+/// Words chosen already are another matter: the newer ones overtake the older.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
 pub async fn put<C: ConnectionTrait>(db: &C, letter: &Letter, now: Timestamp) -> Result<(), StoreError> {
-    if let Some(card) = &letter.card {
+    if let (Some(card), false) = (&letter.card, matches!(letter.notice, Notice::Words(_))) {
         let waiting = outbox::Entity::find()
             .filter(outbox::Column::Card.eq(card.as_str()))
             .filter(outbox::Column::State.eq("pending"))
@@ -256,11 +257,24 @@ async fn carry_out<C: ConnectionTrait>(db: &C, row: &Row, effect: &Effect, at: T
         Effect::HoldChat { until } => cards::hold_chat(db, row.bot, row.chat, *until).await?,
         Effect::FollowChat { to } => cards::move_chat(db, row.bot, row.chat, *to).await?,
         // The sender words these: they need the catalogue, and a send that ends in an alert must not ask for another.
-        Effect::Alert { .. } | Effect::OpenCase | Effect::CloseCase => {}
+        Effect::Alert { .. } | Effect::OpenCase => {}
+        Effect::CloseCase => {
+            for case in cases::about_row(db, row.bot, "undelivered", row.id).await? {
+                cases::settle_itself(db, row.bot, &case, at).await?;
+            }
+        }
         // Where the message is and what it shows is known to the sender, who stores the card.
         Effect::KnowMessage { .. } => {}
     }
     Ok(())
+}
+
+/// Writes a message anew that ended without arriving: staff want it sent once more.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn send_anew<C: ConnectionTrait>(db: &C, row: &Row, now: Timestamp) -> Result<(), StoreError> {
+    put(db, &again(row), now).await
 }
 
 fn again(row: &Row) -> Letter {
@@ -281,8 +295,8 @@ fn again(row: &Row) -> Letter {
 }
 
 fn kind_of(word: &str) -> NoticeKind {
-    use NoticeKind::{Card, Created, Dialog, Rejected, StaffCard, StaffReply};
-    [Dialog, Card, Created, Rejected, StaffCard, StaffReply]
+    use NoticeKind::{Card, Created, Dialog, Rejected, StaffCard, StaffReply, Waiting};
+    [Dialog, Card, Created, Rejected, Waiting, StaffCard, StaffReply]
         .into_iter()
         .find(|kind| kind.name() == word)
         .unwrap_or(Dialog)

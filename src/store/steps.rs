@@ -1,69 +1,147 @@
-//! Steps of a create that takes several requests: stored before each is sent, and again with what it gave.
-//!
-//! A row holds the request with the person's answers in it, so it is erased together with them.
+//! Conversations with staff that wait for an answer (a number, a reason, a second tap), and what members of staff are
+//! called. One conversation a person and chat; it forgets itself after a while.
 
 use sea_orm::{
     ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::OnConflict,
 };
-use uuid::Uuid;
 
-use super::{StoreError, entity::operation_steps};
-use crate::{clock::Timestamp, ids::OperationId};
+use super::{
+    StoreError,
+    entity::{staff_people, staff_steps},
+};
+use crate::{
+    clock::Timestamp,
+    domain::input::Person,
+    ids::{BotId, ChatId, UserId},
+};
 
-/// One stored step.
+/// Whose conversation, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// With which bot.
+    pub bot: BotId,
+    /// Whose.
+    pub user: UserId,
+    /// In which chat.
+    pub chat: ChatId,
+}
+
+/// What is waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepRow {
-    /// The step's name.
-    pub step: String,
-    /// The step's own key.
-    pub key: Uuid,
-    /// What was sent and what it gave, as JSON.
-    pub output: String,
-    /// When it was stored last.
-    pub at: Timestamp,
+pub struct Step {
+    /// About which case.
+    pub case: i64,
+    /// The case's number when it began: an answer counts for that only.
+    pub rev: i64,
+    /// What, in one word.
+    pub what: String,
+    /// What was said already.
+    pub data: Option<String>,
+    /// From then on nothing is waited for.
+    pub expires_at: Timestamp,
 }
 
-/// All steps of an operation.
+/// Waits for something; what was waited for before is given up.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn load<C: ConnectionTrait>(db: &C, operation: OperationId) -> Result<Vec<StepRow>, StoreError> {
-    let mine = operation_steps::Column::OperationId.eq(operation.0);
-    let rows = operation_steps::Entity::find().filter(mine).all(db).await?;
-    let read = |row: operation_steps::Model| StepRow {
-        step: row.step,
-        key: row.key,
-        output: row.output,
-        at: Timestamp(row.at),
+pub async fn put<C: ConnectionTrait>(db: &C, place: Place, step: &Step) -> Result<(), StoreError> {
+    let row = staff_steps::ActiveModel {
+        bot_id: Set(place.bot.0),
+        user_id: Set(place.user.0),
+        chat_id: Set(place.chat.0),
+        case_id: Set(step.case),
+        case_rev: Set(step.rev),
+        what: Set(step.what.clone()),
+        data: Set(step.data.clone()),
+        expires_at: Set(step.expires_at.0),
     };
-    Ok(rows.into_iter().map(read).collect())
-}
-
-/// Stores a step in place of what was stored of it before.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used.
-pub async fn save<C: ConnectionTrait>(db: &C, operation: OperationId, step: &StepRow) -> Result<(), StoreError> {
-    use operation_steps::Column;
-    let row = operation_steps::ActiveModel {
-        operation_id: Set(operation.0),
-        step: Set(step.step.clone()),
-        key: Set(step.key),
-        output: Set(step.output.clone()),
-        at: Set(step.at.0),
-    };
-    let update = OnConflict::columns([Column::OperationId, Column::Step])
-        .update_columns([Column::Key, Column::Output, Column::At])
+    let columns = [staff_steps::Column::BotId, staff_steps::Column::UserId, staff_steps::Column::ChatId];
+    let update = OnConflict::columns(columns)
+        .update_columns([
+            staff_steps::Column::CaseId,
+            staff_steps::Column::CaseRev,
+            staff_steps::Column::What,
+            staff_steps::Column::Data,
+            staff_steps::Column::ExpiresAt,
+        ])
         .to_owned();
-    operation_steps::Entity::insert(row).on_conflict(update).exec_without_returning(db).await?;
+    staff_steps::Entity::insert(row).on_conflict(update).exec_without_returning(db).await?;
     Ok(())
 }
 
-/// Erases what is stored of an operation's steps. Returns how many there were.
+/// What is waited for now.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn erase<C: ConnectionTrait>(db: &C, operation: OperationId) -> Result<u64, StoreError> {
-    let mine = operation_steps::Column::OperationId.eq(operation.0);
-    Ok(operation_steps::Entity::delete_many().filter(mine).exec(db).await?.rows_affected)
+pub async fn find<C: ConnectionTrait>(db: &C, place: Place, now: Timestamp) -> Result<Option<Step>, StoreError> {
+    let row = staff_steps::Entity::find_by_id((place.bot.0, place.user.0, place.chat.0)).one(db).await?;
+    Ok(row.filter(|row| row.expires_at > now.0).map(|row| Step {
+        case: row.case_id,
+        rev: row.case_rev,
+        what: row.what,
+        data: row.data,
+        expires_at: Timestamp(row.expires_at),
+    }))
+}
+
+/// Waits for nothing any more.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn forget<C: ConnectionTrait>(db: &C, place: Place) -> Result<(), StoreError> {
+    staff_steps::Entity::delete_by_id((place.bot.0, place.user.0, place.chat.0)).exec(db).await?;
+    Ok(())
+}
+
+/// Removes conversations that are over. Returns how many.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn sweep<C: ConnectionTrait>(db: &C, bot: BotId, now: Timestamp) -> Result<u64, StoreError> {
+    let over = staff_steps::Entity::delete_many()
+        .filter(staff_steps::Column::BotId.eq(bot.0))
+        .filter(staff_steps::Column::ExpiresAt.lte(now.0));
+    Ok(over.exec(db).await?.rows_affected)
+}
+
+/// Notes what a member of staff is called.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn meet<C: ConnectionTrait>(db: &C, bot: BotId, person: &Person, now: Timestamp) -> Result<(), StoreError> {
+    let row = staff_people::ActiveModel {
+        bot_id: Set(bot.0),
+        user_id: Set(person.id.0),
+        name: Set(person.name.clone()),
+        username: Set(person.username.clone()),
+        seen_at: Set(now.0),
+    };
+    let update = OnConflict::columns([staff_people::Column::BotId, staff_people::Column::UserId])
+        .update_columns([staff_people::Column::Name, staff_people::Column::Username, staff_people::Column::SeenAt])
+        .to_owned();
+    staff_people::Entity::insert(row).on_conflict(update).exec_without_returning(db).await?;
+    Ok(())
+}
+
+/// What somebody of the staff is called: their name as last seen, or their number.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn name<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Result<String, StoreError> {
+    let row = staff_people::Entity::find_by_id((bot.0, user.0)).one(db).await?;
+    Ok(row.map(|row| row.name).filter(|name| !name.is_empty()).unwrap_or_else(|| user.to_string()))
+}
+
+/// How to call on somebody in a group: `@name` where they have one, so that they are notified.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn mention<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Result<String, StoreError> {
+    let row = staff_people::Entity::find_by_id((bot.0, user.0)).one(db).await?;
+    Ok(match row {
+        Some(staff_people::Model { username: Some(username), .. }) => format!("@{username}"),
+        Some(row) if !row.name.is_empty() => row.name,
+        _ => user.to_string(),
+    })
 }

@@ -43,6 +43,17 @@ pub enum Intent {
         /// What.
         wish: CaseWish,
     },
+    /// A page of the staff's queue.
+    Queue {
+        /// Counted from 1.
+        page: u32,
+        /// Only what the presser works on.
+        mine: bool,
+        /// Only this reason; empty for all.
+        reason: String,
+        /// Only this form; empty for all.
+        form: String,
+    },
 }
 
 /// What a person wants of a draft.
@@ -73,10 +84,83 @@ pub enum Wish {
 /// What staff want of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CaseWish {
+    /// Work on it, so that nobody else does.
+    Take,
+    /// Let others work on it.
+    HandBack,
     /// Search the CRM once more.
     LookAgain,
+    /// Say its number: it is asked for next.
+    AskNumber,
+    /// Its number is the n-th candidate's.
+    Candidate(u32),
+    /// Link the number given before although nobody can check it.
+    Unchecked,
+    /// Create it after all: the reason is asked for next.
+    AskCreate,
+    /// The second tap of whoever asked to create it.
+    Sure,
+    /// The consent of somebody else.
+    Consent,
+    /// Reject it: the reason is asked for next.
+    AskReject,
+    /// The n-th ready reason.
+    Reason(u32),
+    /// Leave everything as it was.
+    Cancel,
+    /// Send the message again.
+    SendAgain,
+    /// Leave the message, the update or the twin as it is.
+    LetGo,
+    /// Handle the update again.
+    Replay,
     /// Show its history.
     Why,
+}
+
+impl CaseWish {
+    fn letter(self) -> (char, Option<u32>) {
+        match self {
+            Self::Take => ('T', None),
+            Self::HandBack => ('H', None),
+            Self::LookAgain => ('L', None),
+            Self::AskNumber => ('N', None),
+            Self::Candidate(n) => ('K', Some(n)),
+            Self::Unchecked => ('U', None),
+            Self::AskCreate => ('C', None),
+            Self::Sure => ('Y', None),
+            Self::Consent => ('A', None),
+            Self::AskReject => ('R', None),
+            Self::Reason(n) => ('S', Some(n)),
+            Self::Cancel => ('X', None),
+            Self::SendAgain => ('G', None),
+            Self::LetGo => ('D', None),
+            Self::Replay => ('P', None),
+            Self::Why => ('W', None),
+        }
+    }
+
+    fn read(letter: char, number: Option<u32>) -> Option<Self> {
+        Some(match (letter, number) {
+            ('T', None) => Self::Take,
+            ('H', None) => Self::HandBack,
+            ('L', None) => Self::LookAgain,
+            ('N', None) => Self::AskNumber,
+            ('K', Some(n)) => Self::Candidate(n),
+            ('U', None) => Self::Unchecked,
+            ('C', None) => Self::AskCreate,
+            ('Y', None) => Self::Sure,
+            ('A', None) => Self::Consent,
+            ('R', None) => Self::AskReject,
+            ('S', Some(n)) => Self::Reason(n),
+            ('X', None) => Self::Cancel,
+            ('G', None) => Self::SendAgain,
+            ('D', None) => Self::LetGo,
+            ('P', None) => Self::Replay,
+            ('W', None) => Self::Why,
+            _ => return None,
+        })
+    }
 }
 
 impl Intent {
@@ -103,11 +187,13 @@ impl Intent {
             Self::Submit { draft, revision, version } => format!("s{}.{revision}.{version}", draft.0.simple()),
             Self::Begin { form } => format!("f{form}"),
             Self::Case { case, rev, wish } => {
-                let letter = match wish {
-                    CaseWish::LookAgain => 'L',
-                    CaseWish::Why => 'W',
-                };
-                format!("{letter}{case}.{rev}")
+                let (letter, number) = wish.letter();
+                let number = number.map(|n| format!(".{n}")).unwrap_or_default();
+                format!("{letter}{case}.{rev}{number}")
+            }
+            Self::Queue { page, mine, reason, form } => {
+                let mine = if *mine { "m" } else { "" };
+                format!("Q{page}.{mine}.{reason}.{form}")
             }
         }
     }
@@ -123,10 +209,19 @@ impl Intent {
         let rest = letters.as_str();
         let read = match letter {
             'f' => Self::Begin { form: rest.to_owned() },
-            'L' | 'W' => {
-                let (case, rev) = rest.split_once('.')?;
-                let wish = if letter == 'L' { CaseWish::LookAgain } else { CaseWish::Why };
-                Self::Case { case: number(case)?, rev: number(rev)?, wish }
+            'Q' => {
+                let mut parts = rest.splitn(4, '.');
+                let page = u32::try_from(number(parts.next()?)?).ok()?;
+                let mine = parts.next()? == "m";
+                Self::Queue { page, mine, reason: parts.next()?.to_owned(), form: parts.next()?.to_owned() }
+            }
+            'A'..='Z' => {
+                let (case, rest) = rest.split_once('.')?;
+                let (rev, extra) = match rest.split_once('.') {
+                    Some((rev, extra)) => (rev, Some(u32::try_from(number(extra)?).ok()?)),
+                    None => (rest, None),
+                };
+                Self::Case { case: number(case)?, rev: number(rev)?, wish: CaseWish::read(letter, extra)? }
             }
             _ => {
                 let (draft, numbers) = rest.split_once('.')?;
@@ -188,6 +283,26 @@ mod tests {
                 Wish::Cancel
             ]),
         ];
+        let case_wish = prop_oneof![
+            any::<u32>().prop_map(CaseWish::Candidate),
+            any::<u32>().prop_map(CaseWish::Reason),
+            prop::sample::select(vec![
+                CaseWish::Take,
+                CaseWish::HandBack,
+                CaseWish::LookAgain,
+                CaseWish::AskNumber,
+                CaseWish::Unchecked,
+                CaseWish::AskCreate,
+                CaseWish::Sure,
+                CaseWish::Consent,
+                CaseWish::AskReject,
+                CaseWish::Cancel,
+                CaseWish::SendAgain,
+                CaseWish::LetGo,
+                CaseWish::Replay,
+                CaseWish::Why,
+            ]),
+        ];
         let draft = any::<u128>().prop_map(|bits| DraftId(Uuid::from_u128(bits)));
         // Revisions and case numbers stay below 2^53: they are counted one by one.
         prop_oneof![
@@ -202,8 +317,9 @@ mod tests {
                 version: ConfirmVersion(version)
             }),
             "[a-z0-9_-]{1,32}".prop_map(|form| Intent::Begin { form }),
-            (0_i64..1 << 53, 0_i64..1 << 53, prop::sample::select(vec![CaseWish::LookAgain, CaseWish::Why]))
-                .prop_map(|(case, rev, wish)| Intent::Case { case, rev, wish }),
+            (0_i64..1 << 53, 0_i64..1 << 53, case_wish).prop_map(|(case, rev, wish)| Intent::Case { case, rev, wish }),
+            (any::<u32>(), any::<bool>(), "[a-z_]{0,13}", "[a-z0-9_-]{0,32}")
+                .prop_map(|(page, mine, reason, form)| { Intent::Queue { page, mine, reason, form } }),
         ]
     }
 

@@ -88,18 +88,18 @@ pub fn decode(update: &Value) -> Input {
     }
     if let Some(message) = body("edited_message") {
         let act = if from_bot(message) { Act::Ignored { what: "an edit by a bot" } } else { Act::Edited };
-        return Input { from: sender(message), chat: chat(message), act };
+        return Input { from: sender(message), chat: chat(message), reply_to: None, act };
     }
     if let Some(member) = body("my_chat_member") {
         return membership(member);
     }
-    Input { from: None, chat: None, act: Act::Ignored { what: "an update of another kind" } }
+    Input { from: None, chat: None, reply_to: None, act: Act::Ignored { what: "an update of another kind" } }
 }
 
 fn tap(query: &Value) -> Input {
     let text = |key: &str| query.get(key).and_then(Value::as_str).map(str::to_owned);
     let Some(callback) = text("id") else {
-        return Input { from: None, chat: None, act: Act::Ignored { what: "a callback without id" } };
+        return Input { from: None, chat: None, reply_to: None, act: Act::Ignored { what: "a callback without id" } };
     };
     let message = query.get("message").filter(|message| message.is_object());
     // A business chat is another space with perhaps the same chat number: answered, never acted on.
@@ -109,20 +109,21 @@ fn tap(query: &Value) -> Input {
     Input {
         from: query.get("from").and_then(person),
         chat: message.and_then(chat),
+        reply_to: None,
         act: Act::Tap { callback, data, message: number.map(MessageId) },
     }
 }
 
 fn from_message(message: &Value) -> Input {
     let (from, chat) = (sender(message), chat(message));
-    let ignored = |what| Input { from: None, chat, act: Act::Ignored { what } };
+    let ignored = |what| Input { from: None, chat, reply_to: None, act: Act::Ignored { what } };
     if let Some(to) = message.get("migrate_to_chat_id").and_then(Value::as_i64) {
-        return Input { from: None, chat, act: Act::ChatMoved { to: ChatId(to) } };
+        return Input { from: None, chat, reply_to: None, act: Act::ChatMoved { to: ChatId(to) } };
     }
     // The new supergroup says where it came from: the same news from the other side.
     if let (Some(old), Some(new)) = (message.get("migrate_from_chat_id").and_then(Value::as_i64), chat) {
         let was = Chat { id: ChatId(old), kind: ChatKind::Group, thread: None };
-        return Input { from: None, chat: Some(was), act: Act::ChatMoved { to: new.id } };
+        return Input { from: None, chat: Some(was), reply_to: None, act: Act::ChatMoved { to: new.id } };
     }
     if message.get("business_connection_id").is_some() {
         return ignored("a message of a business chat");
@@ -147,7 +148,8 @@ fn from_message(message: &Value) -> Input {
         let album = message.get("media_group_id").and_then(Value::as_str).map(str::to_owned);
         Act::Media { kind, album }
     };
-    Input { from, chat, act }
+    let reply_to = walk(message, &["reply_to_message", "message_id"]).and_then(Value::as_i64).map(MessageId);
+    Input { from, chat, reply_to, act }
 }
 
 /// A command starts with a slash and a name of Latin letters, digits and underscores; anything else is text.
@@ -176,11 +178,12 @@ fn membership(member: &Value) -> Input {
             return Input {
                 from: None,
                 chat: chat(member),
+                reply_to: None,
                 act: Act::Ignored { what: "a membership of another kind" },
             };
         }
     };
-    Input { from: member.get("from").and_then(person), chat: chat(member), act: Act::Blocked(blocked) }
+    Input { from: member.get("from").and_then(person), chat: chat(member), reply_to: None, act: Act::Blocked(blocked) }
 }
 
 fn walk<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {

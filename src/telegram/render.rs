@@ -4,7 +4,7 @@ use serde_json::Value;
 use teloxide::{
     payloads::{AnswerCallbackQuery, EditMessageText, SendMessage},
     types::{
-        CallbackQueryId, ChatId as TgChat, CopyTextButton, InlineKeyboardButton, InlineKeyboardButtonKind,
+        CallbackQueryId, ChatId as TgChat, CopyTextButton, ForceReply, InlineKeyboardButton, InlineKeyboardButtonKind,
         InlineKeyboardMarkup, KeyboardButton, KeyboardMarkup, KeyboardRemove, MessageId as TgMessage, ReplyMarkup,
         ThreadId,
     },
@@ -112,6 +112,8 @@ fn markup(keyboard: &Keyboard) -> Result<Option<ReplyMarkup>, Unsayable> {
         Keyboard::None => return Ok(None),
         Keyboard::Inline(rows) => ReplyMarkup::InlineKeyboard(inline(rows)?),
         Keyboard::Remove => ReplyMarkup::KeyboardRemove(KeyboardRemove::new()),
+        Keyboard::Answer { named_only: true } => ReplyMarkup::ForceReply(ForceReply::new().selective()),
+        Keyboard::Answer { named_only: false } => ReplyMarkup::ForceReply(ForceReply::new()),
         Keyboard::Reply(rows) => {
             let rows = rows.iter().map(|row| row.iter().map(reply_button).collect::<Vec<_>>());
             ReplyMarkup::Keyboard(KeyboardMarkup::new(rows).resize_keyboard().one_time_keyboard())

@@ -12,9 +12,9 @@ use crate::{
     },
     ids::{ExternalKey, OperationId},
     store::{
-        Store, StoreError, leases, settings,
-        steps::{self, StepRow},
-        to_json,
+        Store, StoreError,
+        crm_steps::{self as steps, StepRow},
+        leases, settings, to_json,
     },
 };
 
@@ -43,9 +43,8 @@ impl StepStore for OperationSteps {
     }
 
     fn save(&self, step: &str, key: ExternalKey, done: &Done) -> BoxFuture<'_, Result<(), String>> {
-        let row = to_json(done).map(|output| {
-            Arc::new(StepRow { step: step.to_owned(), key: key.0, output, at: self.clock.now() })
-        });
+        let row = to_json(done)
+            .map(|output| Arc::new(StepRow { step: step.to_owned(), key: key.0, output, at: self.clock.now() }));
         let operation = self.operation;
         async move {
             let row = row.map_err(in_words)?;

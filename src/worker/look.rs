@@ -8,9 +8,14 @@ use crate::{
     domain::{
         operation::Event,
         outcome::{Look, Verified},
+        ticket::Ticket,
     },
+    ids::Marker,
     metrics::{self, Counter},
-    store::{StoreError, operations::Stored},
+    store::{
+        StoreError,
+        operations::{self, Stored},
+    },
 };
 
 impl Worker {
@@ -44,12 +49,26 @@ impl Worker {
 
     pub(super) async fn check(&self, stored: Stored, number: &str) -> Result<Did, StoreError> {
         let (event, detail) = match self.crm.verify(number, stored.operation.key, &stored.marker).await {
-            Verified::Ours { ticket } | Verified::Exists { ticket } => (Event::CandidateStands { ticket }, None),
+            // Two people may have named one number for two operations at once: the first to be confirmed has it.
+            Verified::Ours { ticket } | Verified::Exists { ticket } => match self.owner_of(&ticket, &stored).await? {
+                Some(other) => (
+                    Event::CandidateFalls { exists: true },
+                    Some(format!("ticket {} already belongs to {other}", ticket.number)),
+                ),
+                None => (Event::CandidateStands { ticket }, None),
+            },
             Verified::Foreign => (Event::CandidateFalls { exists: true }, None),
             Verified::Absent => (Event::CandidateFalls { exists: false }, None),
             Verified::Unsure { detail } => (Event::Unsure { retry_at: self.clock.now() }, Some(detail)),
             Verified::Impossible => (Event::LookImpossible, None),
         };
         Ok(did(self.tell(&stored, event, detail).await?.is_some()))
+    }
+
+    /// The other operation that ended in this very ticket, if one did.
+    async fn owner_of(&self, ticket: &Ticket, stored: &Stored) -> Result<Option<Marker>, StoreError> {
+        let linked = operations::by_ticket_number(self.store.reader(), self.bot, &ticket.number).await?;
+        let other = linked.into_iter().find(|other| other.operation.id != stored.operation.id);
+        Ok(other.map(|other| other.marker))
     }
 }

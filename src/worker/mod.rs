@@ -6,6 +6,7 @@
 mod echo;
 mod kept;
 mod look;
+pub mod remind;
 mod send;
 
 use std::{

@@ -301,7 +301,9 @@ async fn a_person_is_told_what_the_crm_said_short_and_clean() {
     let prepared = crm.prepare(&order()).expect("it fits");
     let Outcome::Refused { message } = crm.create(&prepared, &Forgetful::default()).await else { panic!("a refusal") };
     assert!(message.starts_with("Плохой токен *** !яяя") && message.chars().count() <= 300, "{message}");
-    let Outcome::AuthRefused { detail } = crm.create(&prepared, &Forgetful::default()).await else { panic!("a refusal") };
+    let Outcome::AuthRefused { detail } = crm.create(&prepared, &Forgetful::default()).await else {
+        panic!("a refusal")
+    };
     assert!(!detail.contains(TOKEN), "{detail}");
 }
 

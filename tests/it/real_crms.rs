@@ -54,10 +54,8 @@ impl Real {
 
     /// The operator's `[crm]` section; a change of the profile's text makes it a file of its own.
     fn section(&self, server: &Server, url: &str, secret: &str) -> String {
-        let mut text = format!(
-            "[crm]\nprofile = \"{}\"\nrequest_timeout = \"15s\"\nlease = \"40s\"\n[crm.vars]\n",
-            self.profile
-        );
+        let mut text =
+            format!("[crm]\nprofile = \"{}\"\nrequest_timeout = \"15s\"\nlease = \"40s\"\n[crm.vars]\n", self.profile);
         for (name, value) in self.vars(server, url.to_owned()) {
             text.push_str(&format!("{name} = \"{value}\"\n"));
         }

@@ -83,7 +83,8 @@ fn tokens(section: &Section<'_>, profile: &Profile, step: &Step) {
 fn settled(section: &Section<'_>, profile: &Profile, lookup: &Lookup) {
     let least = profile.dedupe.server_max + lookup.lag;
     if lookup.settle_after < least {
-        let what = format!("a miss counts after {:?}, but something may still appear for {least:?}", lookup.settle_after);
+        let what =
+            format!("a miss counts after {:?}, but something may still appear for {least:?}", lookup.settle_after);
         section.error("settle_after", what, "at least [dedupe] server_max and this lookup's lag together");
     }
 }
@@ -161,7 +162,11 @@ fn requests(root: &Section<'_>, profile: &Profile) {
             section.error("request", "the secret goes into a field of the body, but the body has no fields", "");
         }
         if matches!(profile.auth, Auth::BodyAt { .. }) && !matches!(request.body, Body::Json(_)) {
-            section.error("request", "the secret goes into a place of a JSON body, but there is none", "body_kind = \"json\"");
+            section.error(
+                "request",
+                "the secret goes into a place of a JSON body, but there is none",
+                "body_kind = \"json\"",
+            );
         }
         // A header has room enough; it is fields and search words that cut.
         let fields = templates(request).into_iter().filter(|t| !request.headers.iter().any(|(_, value)| value == *t));

@@ -22,7 +22,10 @@ enum Segment {
     Named(Template),
     Index(usize),
     Any,
-    Where { name: String, value: Template },
+    Where {
+        name: String,
+        value: Template,
+    },
 }
 
 impl JsonPath {

@@ -3,85 +3,7 @@
 //!
 //! To add a text: one line here, one in each of `templates/texts/*.toml`.
 
-/// Where a text is shown; each place has its limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// A message or part of one.
-    Message,
-    /// The answer to a tap.
-    Tap,
-    /// A button.
-    Button,
-}
-
-/// What the state a text is said in proves, and so what the text may claim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Proof {
-    /// No state stands behind it: nothing may be claimed.
-    Nothing,
-    /// Confirmed and stored; not sent yet.
-    Accepted,
-    /// May be on the wire.
-    Sending,
-    /// Stored; the CRM cannot be reached.
-    Waiting,
-    /// The CRM may hold it.
-    Unknown,
-    /// A human must find out.
-    Review,
-    /// The CRM named the ticket.
-    Created,
-    /// Refused for good; nothing was made.
-    Rejected,
-    /// Called off before anything was sent.
-    Cancelled,
-    /// Said to staff, who are shown the evidence beside it.
-    Free,
-}
-
-macro_rules! texts {
-    ($($variant:ident = $section:literal . $name:literal, $place:ident, $proves:ident, [$($arg:literal),*];)*) => {
-        /// One text.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[expect(missing_docs, reason = "a key's name says it; its words are in templates/texts")]
-        pub enum Key { $($variant,)* }
-
-        impl Key {
-            /// Every key; a key's place here is its number.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// `section.name`.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => concat!($section, ".", $name),)* }
-            }
-
-            /// Section and name.
-            #[must_use]
-            pub fn split(self) -> (&'static str, &'static str) {
-                match self { $(Self::$variant => ($section, $name),)* }
-            }
-
-            /// Its placeholders; one that ends with `?` may be left out.
-            #[must_use]
-            pub fn args(self) -> &'static [&'static str] {
-                match self { $(Self::$variant => &[$($arg),*],)* }
-            }
-
-            /// Where it is shown.
-            #[must_use]
-            pub fn place(self) -> Place {
-                match self { $(Self::$variant => Place::$place,)* }
-            }
-
-            /// What it may claim.
-            #[must_use]
-            pub fn proves(self) -> Proof {
-                match self { $(Self::$variant => Proof::$proves,)* }
-            }
-        }
-    };
-}
+use super::shape::{Place, Proof, texts};
 
 texts! {
     // People who fill in a form.
@@ -173,6 +95,9 @@ texts! {
     // New messages to the requester.
     NoticeCreated = "notice"."created", Message, Created, ["number", "marker"];
     NoticeRejected = "notice"."rejected", Message, Rejected, ["reason"];
+    NoticeWaitingReview = "notice"."waiting_review", Message, Review, ["marker"];
+    NoticeWaitingCrm = "notice"."waiting_crm", Message, Waiting, ["marker"];
+    NoticeWaitingUnknown = "notice"."waiting_unknown", Message, Unknown, ["marker"];
 
     // States in a few words: the list of /status, cards of staff.
     StatePending = "state"."pending", Message, Accepted, [];
@@ -206,15 +131,9 @@ texts! {
     StaffDoneCreate = "staff"."done_create", Message, Review, ["marker"];
     StaffDoneReject = "staff"."done_reject", Message, Rejected, ["marker"];
     StaffTooLate = "staff"."too_late", Message, Free, ["marker", "state"];
-    StaffLateTwin = "staff"."late_twin", Message, Free, ["marker", "number", "other"];
     StaffKeyDropped = "staff"."key_dropped", Message, Free, ["number"];
     StaffCrmRefusesUs = "staff"."crm_refuses_us", Message, Free, [];
     StaffButtonWhy = "staff"."button_why", Button, Free, [];
-    StaffHintLink = "staff"."hint_link", Message, Free, ["marker"];
-    StaffHintCreate = "staff"."hint_create", Message, Free, ["marker"];
-    StaffHintReject = "staff"."hint_reject", Message, Free, ["marker"];
-    StaffShelved = "staff"."shelved", Message, Free, ["row", "error"];
-    StaffUndelivered = "staff"."undelivered", Message, Free, ["row", "kind", "why"];
     StaffNotYours = "staff"."not_yours", Message, Free, [];
     StaffOwnerOnly = "staff"."owner_only", Message, Free, [];
     StaffNoSearch = "staff"."no_search", Message, Free, [];
@@ -229,6 +148,72 @@ texts! {
     StaffWhyHead = "staff"."why_head", Message, Free, ["marker", "state"];
     StaffMore = "staff"."more", Message, Free, ["count"];
     StaffHelp = "staff"."help", Message, Free, [];
+    StaffCaseCandidates = "staff"."case_candidates", Message, Free, ["list"];
+    StaffCaseTaken = "staff"."case_taken", Message, Free, ["name", "until"];
+    StaffCaseAsked = "staff"."case_asked", Message, Free, ["name", "reason"];
+    StaffCaseUndelivered = "staff"."case_undelivered", Message, Free, ["case", "reason", "state", "client", "age"];
+    StaffCaseShelved = "staff"."case_shelved", Message, Free, ["case", "reason", "row", "age"];
+    StaffCaseTwin = "staff"."case_twin", Message, Free, ["case", "reason", "form", "client", "age"];
+    StaffCaseClosed = "staff"."case_closed", Message, Free, ["case", "how", "name"];
+    StaffCaseClosedItself = "staff"."case_closed_itself", Message, Free, ["case"];
+    StaffAttemptLine = "staff"."attempt_line", Message, Free, ["n", "time", "outcome"];
+    StaffButtonTake = "staff"."button_take", Button, Free, [];
+    StaffButtonHandBack = "staff"."button_hand_back", Button, Free, [];
+    StaffButtonSendAgain = "staff"."button_send_again", Button, Free, [];
+    StaffButtonLetGo = "staff"."button_let_go", Button, Free, [];
+    StaffButtonReplay = "staff"."button_replay", Button, Free, [];
+    StaffButtonSettled = "staff"."button_settled", Button, Free, [];
+    StaffButtonCancel = "staff"."button_cancel", Button, Free, [];
+    StaffButtonSure = "staff"."button_sure", Button, Free, [];
+    StaffButtonConsent = "staff"."button_consent", Button, Free, [];
+    StaffButtonUnchecked = "staff"."button_unchecked", Button, Free, [];
+    StaffButtonNewer = "staff"."button_newer", Button, Free, [];
+    StaffButtonOlder = "staff"."button_older", Button, Free, [];
+    StaffDoneTake = "staff"."done_take", Message, Free, ["case", "until"];
+    StaffDoneHandBack = "staff"."done_hand_back", Message, Free, ["case"];
+    StaffDoneSendAgain = "staff"."done_send_again", Message, Free, ["case"];
+    StaffDoneLetGo = "staff"."done_let_go", Message, Free, ["case"];
+    StaffDoneReplay = "staff"."done_replay", Message, Free, ["case"];
+    StaffDoneAsked = "staff"."done_asked", Message, Free, ["case"];
+    StaffAlreadyYours = "staff"."already_yours", Message, Free, ["case"];
+    StaffHeld = "staff"."held", Message, Free, ["case", "name", "until"];
+    StaffDecidedBy = "staff"."decided_by", Message, Free, ["case", "name", "what", "state"];
+    StaffChanged = "staff"."changed", Message, Free, ["case"];
+    StaffNotThis = "staff"."not_this", Message, Free, ["case"];
+    StaffNotTaken = "staff"."not_taken", Message, Free, ["case"];
+    StaffNeedsAnother = "staff"."needs_another", Message, Free, ["case"];
+    StaffCheckFirst = "staff"."check_first", Message, Free, ["number"];
+    StaffUncheckedHint = "staff"."unchecked_hint", Message, Free, ["case", "number"];
+    StaffLinkedElsewhere = "staff"."linked_elsewhere", Message, Free, ["number", "other", "marker"];
+    StaffAskNumber = "staff"."ask_number", Message, Free, ["name", "case"];
+    StaffAskNumberAgain = "staff"."ask_number_again", Message, Free, ["name", "case"];
+    StaffAskCreate = "staff"."ask_create", Message, Free, ["name", "case", "risk"];
+    StaffAskSure = "staff"."ask_sure", Message, Free, ["name", "case", "risk", "reason"];
+    StaffAskReject = "staff"."ask_reject", Message, Free, ["name", "case"];
+    StaffAskUnchecked = "staff"."ask_unchecked", Message, Free, ["name", "case", "number"];
+    StaffAskOver = "staff"."ask_over", Message, Free, [];
+    StaffAskForeign = "staff"."ask_foreign", Message, Free, [];
+    StaffAskCancelled = "staff"."ask_cancelled", Message, Free, ["name"];
+    StaffRiskMayExist = "staff"."risk_may_exist", Message, Free, [];
+    StaffRiskUnseen = "staff"."risk_unseen", Message, Free, [];
+    StaffRiskNone = "staff"."risk_none", Message, Free, [];
+    StaffReadyCreate1 = "staff"."ready_create_1", Button, Free, [];
+    StaffReadyCreate2 = "staff"."ready_create_2", Button, Free, [];
+    StaffReadyReject1 = "staff"."ready_reject_1", Button, Free, [];
+    StaffReadyReject2 = "staff"."ready_reject_2", Button, Free, [];
+    StaffReadyReject3 = "staff"."ready_reject_3", Button, Free, [];
+    StaffQueueTaken = "staff"."queue_taken", Message, Free, ["name"];
+    StaffQueueNothing = "staff"."queue_nothing", Message, Free, [];
+    StaffUsageQueue = "staff"."usage_queue", Message, Free, ["words"];
+    StaffUsageTake = "staff"."usage_take", Message, Free, [];
+    StaffUsageShow = "staff"."usage_show", Message, Free, [];
+    StaffUsageFind = "staff"."usage_find", Message, Free, [];
+    StaffNoSuchCase = "staff"."no_such_case", Message, Free, ["case"];
+    StaffFindNone = "staff"."find_none", Message, Free, ["text"];
+    StaffFindLine = "staff"."find_line", Message, Free, ["marker", "state", "form", "client", "age"];
+    StaffStats = "staff"."stats", Message, Free, ["since", "confirmed", "tickets", "repeats", "unknown", "found", "answered", "by_staff", "rejected", "open", "median", "worst", "queue", "oldest"];
+    StaffRemind = "staff"."remind", Message, Free, ["names", "count", "lines"];
+    StaffEscalate = "staff"."escalate", Message, Free, ["count", "lines"];
 
     // What a command does, in the menu.
     MenuStart = "menu"."start", Message, Nothing, [];
@@ -248,6 +233,10 @@ texts! {
     MenuResume = "menu"."resume", Message, Free, [];
     MenuShelf = "menu"."shelf", Message, Free, [];
     MenuReplay = "menu"."replay", Message, Free, [];
+    MenuTake = "menu"."take", Message, Free, [];
+    MenuHandBack = "menu"."hand_back", Message, Free, [];
+    MenuFind = "menu"."find", Message, Free, [];
+    MenuStats = "menu"."stats", Message, Free, [];
 
     // How long ago.
     AgeSeconds = "age"."seconds", Message, Nothing, ["n"];
@@ -267,4 +256,67 @@ texts! {
     ReasonBadNumber = "reason"."bad_number", Message, Review, ["number"];
     ReasonForeignNumber = "reason"."foreign_number", Message, Review, ["number"];
     ReasonUnchecked = "reason"."unchecked", Message, Review, ["number"];
+    ReasonTwin = "reason"."twin", Message, Free, ["numbers"];
+    ReasonUndelivered = "reason"."undelivered", Message, Free, ["kind", "why"];
+    ReasonUndeliveredUnknown = "reason"."undelivered_unknown", Message, Free, ["kind", "why"];
+    ReasonShelved = "reason"."shelved", Message, Free, ["error"];
+
+    // What was said, in a few words.
+    KindDialog = "kind"."dialog", Message, Free, [];
+    KindCard = "kind"."card", Message, Free, [];
+    KindCreated = "kind"."created", Message, Free, [];
+    KindRejected = "kind"."rejected", Message, Free, [];
+    KindWaiting = "kind"."waiting", Message, Free, [];
+    KindOther = "kind"."other", Message, Free, [];
+
+    // How a call to the CRM ended.
+    AttemptCreated = "attempt"."created", Message, Free, [];
+    AttemptRefused = "attempt"."refused", Message, Free, [];
+    AttemptNotSent = "attempt"."not_sent", Message, Free, [];
+    AttemptInFlight = "attempt"."in_flight", Message, Free, [];
+    AttemptExists = "attempt"."exists", Message, Free, [];
+    AttemptLost = "attempt"."lost", Message, Free, [];
+    AttemptLeaseEnded = "attempt"."lease_ended", Message, Free, [];
+    AttemptOpen = "attempt"."open", Message, Free, [];
+
+    // What happened, for the history of an operation.
+    EventConfirmed = "event"."confirmed", Message, Free, [];
+    EventTappedAgain = "event"."tapped_again", Message, Free, [];
+    EventClaimed = "event"."claimed", Message, Free, [];
+    EventCreated = "event"."created", Message, Free, [];
+    EventRefused = "event"."refused", Message, Free, [];
+    EventNotSent = "event"."not_sent", Message, Free, [];
+    EventInFlight = "event"."in_flight", Message, Free, [];
+    EventExists = "event"."exists", Message, Free, [];
+    EventLost = "event"."lost", Message, Free, [];
+    EventLeaseEnded = "event"."lease_ended", Message, Free, [];
+    EventFound = "event"."found", Message, Free, [];
+    EventMissed = "event"."missed", Message, Free, [];
+    EventUnsure = "event"."unsure", Message, Free, [];
+    EventLookImpossible = "event"."look_impossible", Message, Free, [];
+    EventCandidateStands = "event"."candidate_stands", Message, Free, [];
+    EventCandidateFalls = "event"."candidate_falls", Message, Free, [];
+    EventWaitedTooLong = "event"."waited_too_long", Message, Free, [];
+    EventDecidedLink = "event"."decided_link", Message, Free, [];
+    EventDecidedLinkUnverified = "event"."decided_link_unverified", Message, Free, [];
+    EventDecidedLookAgain = "event"."decided_look_again", Message, Free, [];
+    EventDecidedCreateAfterAll = "event"."decided_create_after_all", Message, Free, [];
+    EventDecidedReject = "event"."decided_reject", Message, Free, [];
+    EventCancelled = "event"."cancelled", Message, Free, [];
+    EventTaken = "event"."taken", Message, Free, [];
+    EventHandedBack = "event"."handed_back", Message, Free, [];
+    EventTakeExpired = "event"."take_expired", Message, Free, [];
+    EventReminded = "event"."reminded", Message, Free, [];
+    EventEscalated = "event"."escalated", Message, Free, [];
+    EventAskedConsent = "event"."asked_consent", Message, Free, [];
+    EventToldWaiting = "event"."told_waiting", Message, Free, [];
+    EventLetGo = "event"."let_go", Message, Free, [];
+    EventSendAgain = "event"."send_again", Message, Free, [];
+    EventReplayed = "event"."replayed", Message, Free, [];
+    EventUndelivered = "event"."undelivered", Message, Free, [];
+    EventMessageUnknown = "event"."message_unknown", Message, Free, [];
+    EventCardDeleted = "event"."card_deleted", Message, Free, [];
+    EventPaused = "event"."paused", Message, Free, [];
+    EventResumed = "event"."resumed", Message, Free, [];
+    EventErased = "event"."erased", Message, Free, [];
 }

@@ -2,12 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    LONGEST_TAP, Texts,
-    keys::{Key, Place},
-    pieces::Pieces,
-    proof,
-};
+use super::{LONGEST_TAP, Texts, keys::Key, pieces::Pieces, proof, shape::Place};
 use crate::{
     catalog::problem::Problems,
     config::{

@@ -2,7 +2,7 @@
 //!
 //! A list of words is no understanding of language; it catches the honest slip of somebody who edits the texts.
 
-use super::keys::Proof;
+use super::shape::Proof;
 
 /// Words that say the ticket exists.
 const CLAIMS: [&str; 25] = [

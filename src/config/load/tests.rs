@@ -1,7 +1,10 @@
 //! The template, the contract's sample, and files with many mistakes.
 
 use super::*;
-use crate::config::{Receive, TEMPLATE};
+use crate::{
+    config::{Receive, TEMPLATE},
+    ids::{ChatId, UserId},
+};
 
 const CONTRACT: &str = include_str!("../../../tests/it/fixtures/contract/zayavka.toml");
 

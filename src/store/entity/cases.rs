@@ -1,4 +1,4 @@
-//! What staff settle; at most one open an operation.
+//! What staff settle; at most one open a matter.
 
 use sea_orm::entity::prelude::*;
 
@@ -15,6 +15,17 @@ pub struct Model {
     pub taken_by: Option<i64>,
     pub taken_until: Option<i64>,
     pub closed_at: Option<i64>,
+    pub bot_id: i64,
+    pub kind: String,
+    pub subject: i64,
+    pub word: String,
+    pub form_id: String,
+    pub reminded: i32,
+    pub asked_by: Option<i64>,
+    #[sea_orm(column_type = "Text", nullable)]
+    pub asked_reason: Option<String>,
+    pub closed_by: Option<i64>,
+    pub closed_how: Option<String>,
 }
 
 #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]

@@ -14,3 +14,5 @@ pub mod outbox;
 pub mod people;
 pub mod settings;
 pub mod slots;
+pub mod staff_people;
+pub mod staff_steps;

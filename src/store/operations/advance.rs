@@ -11,13 +11,14 @@ use crate::{
         delivery::OnUnknown,
         notice::{Notice, NoticeKind},
         operation::{Effect, Event, Illegal, Policy, RejectedBy, State, step},
+        review::Matter,
     },
     ids::{ChatId, OperationId},
     store::{
         StoreError, cases, drafts,
         entity::{attempts, operations},
         journal,
-        outbox::{self, Letter, STAFF},
+        outbox::{self, Letter},
         slots, to_json,
     },
 };
@@ -162,8 +163,8 @@ async fn carry_out<C: ConnectionTrait>(
             say(db, stored, stored.chat, kind, None, notice, unknown.unwrap_or(OnUnknown::Repeat), at).await?;
         }
         Effect::OpenCase { reason } => {
-            let case = cases::open(db, id, reason, at).await?;
-            show_case(db, stored, case, at, author).await?;
+            let matter = Matter::Review { reason: reason.clone() };
+            raise(db, stored, &matter, at, author).await?;
         }
         Effect::ShowCase => {
             if let Some(case) = cases::touch(db, id).await? {
@@ -176,13 +177,23 @@ async fn carry_out<C: ConnectionTrait>(
             }
         }
         Effect::ReportTwin { tickets } => {
-            let notice = Notice::Twin { operation: id, tickets: tickets.clone() };
-            let unknown = author.staff_unknown.unwrap_or(OnUnknown::Repeat);
-            say(db, stored, STAFF, NoticeKind::StaffCard, None, notice, unknown, at).await?;
+            raise(db, stored, &Matter::Twin { tickets: tickets.clone() }, at, author).await?;
         }
         Effect::FreeSlot => free_slot(db, stored).await?,
         Effect::ReopenDraft => reopen_draft(db, stored, at).await?,
     }
+    Ok(())
+}
+
+async fn raise<C: ConnectionTrait>(
+    db: &C,
+    stored: &Stored,
+    matter: &Matter,
+    at: Timestamp,
+    author: &Author,
+) -> Result<(), StoreError> {
+    let new = cases::New { bot: stored.bot, about: Some((stored.operation.id, &stored.form)), matter };
+    cases::raise(db, new, author.staff_unknown.unwrap_or(OnUnknown::Repeat), at).await?;
     Ok(())
 }
 
@@ -193,9 +204,8 @@ async fn show_case<C: ConnectionTrait>(
     at: Timestamp,
     author: &Author,
 ) -> Result<(), StoreError> {
-    let notice = Notice::Case { operation: stored.operation.id, case };
     let unknown = author.staff_unknown.unwrap_or(OnUnknown::Repeat);
-    say(db, stored, STAFF, NoticeKind::StaffCard, Some(format!("case:{case}")), notice, unknown, at).await
+    cases::show(db, stored.bot, case, Some(stored.operation.id), unknown, at).await
 }
 
 #[expect(clippy::too_many_arguments, reason = "one line a field of the row it writes")]
@@ -236,7 +246,7 @@ async fn reopen_draft<C: ConnectionTrait>(db: &C, stored: &Stored, at: Timestamp
     if by_crm_or_staff && !draft.is_open() && draft.version == stored.operation.version {
         let was = draft.revision;
         draft.reopen();
-        drafts::save(db, &draft, was, at).await?;
+        drafts::save_reopened(db, &draft, was, at).await?;
     }
     Ok(())
 }

@@ -2,14 +2,16 @@
 //! one transaction, compare-and-set on the row's number.
 
 mod advance;
+mod find;
 mod query;
 
 use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait as _, sea_query::OnConflict};
 
 pub use advance::{Advanced, Author, advance};
+pub use find::{find, named};
 pub use query::{
     Attempt, attempts, by_draft_version, by_marker, by_ticket_number, claimable, count_by_state, erase, load, next_due,
-    of_person, submitted_since,
+    of_person, submitted_since, untold,
 };
 
 use super::{

@@ -3,16 +3,17 @@
 use sea_orm::{
     ColumnTrait as _, ConnectionTrait, EntityTrait as _, PaginatorTrait as _, QueryFilter as _, QueryOrder as _,
     QuerySelect as _,
-    sea_query::{Expr, ExprTrait as _},
+    sea_query::{Expr, ExprTrait as _, Query},
 };
 
 use super::{Stored, read, version_to_row};
 use crate::{
     clock::Timestamp,
+    domain::notice::NoticeKind,
     ids::{BotId, ConfirmVersion, DraftId, Marker, OperationId, UserId},
     store::{
         StoreError,
-        entity::{attempts, operations},
+        entity::{attempts, operations, outbox},
     },
 };
 
@@ -144,6 +145,37 @@ pub async fn next_due<C: ConnectionTrait>(db: &C, bot: BotId, now: Timestamp) ->
         .one(db)
         .await?;
     Ok(next.map(Timestamp))
+}
+
+/// Open operations confirmed before `before` whose person has not been told that it takes longer, oldest first.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or a row cannot be read.
+pub async fn untold<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    before: Timestamp,
+    limit: u64,
+) -> Result<Vec<Stored>, StoreError> {
+    let told = Query::select()
+        .column(outbox::Column::OperationId)
+        .from(outbox::Entity)
+        .and_where(Expr::col((outbox::Entity, outbox::Column::Kind)).eq(NoticeKind::Waiting.name()))
+        .and_where(
+            Expr::col((outbox::Entity, outbox::Column::OperationId))
+                .equals((operations::Entity, operations::Column::Id)),
+        )
+        .to_owned();
+    let rows = operations::Entity::find()
+        .filter(operations::Column::BotId.eq(bot.0))
+        .filter(operations::Column::EndedAt.is_null())
+        .filter(operations::Column::ConfirmedAt.lte(before.0))
+        .filter(Expr::exists(told).not())
+        .order_by_asc(operations::Column::ConfirmedAt)
+        .limit(limit)
+        .all(db)
+        .await?;
+    rows.into_iter().map(read).collect()
 }
 
 /// How many operations are in a state.

@@ -126,7 +126,8 @@ impl Server {
         let url = format!("sqlite://{}?mode=ro", self.database.display());
         let connection = Database::connect(url).await.expect("the server's database");
         let row = connection.query_one_raw(Statement::from_string(DbBackend::Sqlite, sql.to_owned())).await;
-        let number = row.expect("the question is understood").map(|row| row.try_get_by_index::<i64>(0).expect("a number"));
+        let number =
+            row.expect("the question is understood").map(|row| row.try_get_by_index::<i64>(0).expect("a number"));
         drop(connection.close().await);
         number.unwrap_or(0)
     }

@@ -15,8 +15,19 @@ use super::{
 use crate::config::reader::Section;
 
 const WORDS: [&str; 13] = [
-    "none", "bearer", "header", "basic", "query", "body_field", "body_at", "path", "oauth2_refresh",
-    "oauth2_client_credentials", "oauth2_password", "session_login", "hmac",
+    "none",
+    "bearer",
+    "header",
+    "basic",
+    "query",
+    "body_field",
+    "body_at",
+    "path",
+    "oauth2_refresh",
+    "oauth2_client_credentials",
+    "oauth2_password",
+    "session_login",
+    "hmac",
 ];
 
 pub(super) fn auth(root: &Section<'_>, names: &Names) -> Option<Auth> {
@@ -35,16 +46,24 @@ pub(super) fn auth(root: &Section<'_>, names: &Names) -> Option<Auth> {
         }),
         "header" => reader.name("the header's name").zip(reader.secret("secret")).map(|(name, secret)| {
             request::check_header_name(&section, "name", &name);
-            Auth::Header { name: name.to_ascii_lowercase(), prefix: section.string("prefix").unwrap_or_default(), secret }
+            Auth::Header {
+                name: name.to_ascii_lowercase(),
+                prefix: section.string("prefix").unwrap_or_default(),
+                secret,
+            }
         }),
         "basic" => reader.basic(&section).map(|(user, password)| Auth::Basic { user, password }),
-        "query" => {
-            reader.name("the parameter's name").zip(reader.secret("secret")).map(|(name, secret)| Auth::Query { name, secret })
+        "query" => reader
+            .name("the parameter's name")
+            .zip(reader.secret("secret"))
+            .map(|(name, secret)| Auth::Query { name, secret }),
+        "body_field" => reader
+            .name("the field's name")
+            .zip(reader.secret("secret"))
+            .map(|(name, secret)| Auth::BodyField { name, secret }),
+        "body_at" => {
+            reader.pointer().zip(reader.secret("secret")).map(|(pointer, secret)| Auth::BodyAt { pointer, secret })
         }
-        "body_field" => {
-            reader.name("the field's name").zip(reader.secret("secret")).map(|(name, secret)| Auth::BodyField { name, secret })
-        }
-        "body_at" => reader.pointer().zip(reader.secret("secret")).map(|(pointer, secret)| Auth::BodyAt { pointer, secret }),
         "path" => reader.secret("secret").map(|secret| Auth::Path { secret }),
         "none" => Some(Auth::None),
         "hmac" => {
@@ -139,12 +158,17 @@ impl Reader<'_> {
         let refresh = if refreshes { list("refresh", "refresh_token") } else { Vec::new() };
         let header = section.string("header").unwrap_or_else(|| "authorization".to_owned());
         request::check_header_name(section, "header", &header);
-        let prefix = section.string("prefix").unwrap_or_else(|| if kind == "session_login" { "" } else { "Bearer " }.to_owned());
+        let prefix =
+            section.string("prefix").unwrap_or_else(|| if kind == "session_login" { "" } else { "Bearer " }.to_owned());
         let (minute, year) = (Duration::from_secs(60), Duration::from_secs(366 * 86_400));
         let lifetime = section.duration("lifetime", minute..=year).unwrap_or(minute * 30);
         let margin = section.duration("margin", Duration::ZERO..=year).unwrap_or(minute);
         if margin >= lifetime {
-            section.error("margin", "the token would be renewed before it is used", "a margin shorter than the lifetime");
+            section.error(
+                "margin",
+                "the token would be renewed before it is used",
+                "a margin shorter than the lifetime",
+            );
         }
         let header = header.to_ascii_lowercase();
         Some(TokenAuth { request, basic, first_refresh, token, expires_in, refresh, header, prefix, lifetime, margin })

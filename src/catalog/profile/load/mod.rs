@@ -118,7 +118,8 @@ fn prerequisite(section: Section<'_>, names: &Names) -> Option<Prerequisite> {
     let ask = if asks { request::request(&section, names, Use::Find) } else { None };
     let outcome = answer::rules(&section, names, Use::Find, READ_WORDS);
     if asks && outcome.is_empty() {
-        section.missing("outcome", "what the answer must be: outcome = [{ status = 200, where = […], is = \"answer\" }]");
+        section
+            .missing("outcome", "what the answer must be: outcome = [{ status = 200, where = […], is = \"answer\" }]");
     }
     section.finish();
     Some(Prerequisite { text: text?, ask, outcome })

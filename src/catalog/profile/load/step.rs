@@ -41,7 +41,11 @@ fn order(sections: &[Section<'_>], steps: &[Step]) {
         }
         match (&step.kind, ticket) {
             (StepKind::Ticket, Some(first)) if first != at => {
-                section.error("kind", "a second step makes a ticket", "one ticket, one step: kind = \"make\" for other records");
+                section.error(
+                    "kind",
+                    "a second step makes a ticket",
+                    "one ticket, one step: kind = \"make\" for other records",
+                );
             }
             (StepKind::Read { .. }, Some(first)) if first > at => {
                 section.error("kind", "it reads a ticket that is not made yet", "put it after the ticket's step");
@@ -77,7 +81,9 @@ fn step(section: Section<'_>, names: &Names) -> Option<Step> {
         Word::Ticket => ticket(&section, best_effort),
         Word::Make => make(&section, names, best_effort),
         Word::Find => find(&section, names)?,
-        Word::Read => StepKind::Read { record: section.take("record").and_then(|item| answer::path(&item, names, Use::Find)) },
+        Word::Read => {
+            StepKind::Read { record: section.take("record").and_then(|item| answer::path(&item, names, Use::Find)) }
+        }
     };
     if outcome.is_empty() && matches!(word, Word::Ticket | Word::Make) {
         section.missing("outcome", "[[step.outcome]] status = [200, 201], is = \"created\"");

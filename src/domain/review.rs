@@ -1,0 +1,203 @@
+//! What a human must look at: an operation nobody can settle alone, a second ticket, a message nobody received, an update
+//! that could not be handled. One list, one word each, so that all of them stand in one queue.
+
+use serde::{Deserialize, Serialize};
+
+use super::{operation::ReviewReason, ticket::Ticket};
+
+/// What a case is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "matter", rename_all = "snake_case")]
+pub enum Matter {
+    /// An operation in review.
+    Review {
+        /// Why the machine cannot go on.
+        reason: ReviewReason,
+    },
+    /// The CRM holds another ticket for an operation that has ended.
+    Twin {
+        /// All tickets known, ours first.
+        tickets: Vec<Ticket>,
+    },
+    /// A message of ours did not reach its person, or nobody knows whether it did.
+    Undelivered {
+        /// The outbox row.
+        row: i64,
+        /// What kind of message.
+        kind: String,
+        /// Why, cleaned.
+        why: String,
+        /// Whether it may have arrived.
+        may_have_arrived: bool,
+    },
+    /// An update that could not be handled and lies on the shelf.
+    Shelved {
+        /// The inbox row.
+        row: i64,
+        /// Why, cleaned.
+        error: String,
+    },
+}
+
+impl Matter {
+    /// The kind's one word.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Review { .. } => "review",
+            Self::Twin { .. } => "twin",
+            Self::Undelivered { .. } => "undelivered",
+            Self::Shelved { .. } => "shelved",
+        }
+    }
+
+    /// The word a queue is filtered by: why an operation is in review, or the kind of anything else.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Review { reason } => reason_word(reason),
+            other => other.kind(),
+        }
+    }
+
+    /// The row it is about; 0 when the operation says it all.
+    #[must_use]
+    pub fn subject(&self) -> i64 {
+        match self {
+            Self::Review { .. } | Self::Twin { .. } => 0,
+            Self::Undelivered { row, .. } | Self::Shelved { row, .. } => *row,
+        }
+    }
+
+    /// Tickets of the CRM that may be the one.
+    #[must_use]
+    pub fn candidates(&self) -> &[Ticket] {
+        match self {
+            Self::Review { reason: ReviewReason::Several { tickets } } | Self::Twin { tickets } => tickets,
+            _ => &[],
+        }
+    }
+}
+
+/// Every word a queue can be filtered by.
+pub const WORDS: [&str; 13] = [
+    "absent",
+    "bad_number",
+    "blind",
+    "crm_silent",
+    "exists_unseen",
+    "key_expired",
+    "never_sent",
+    "not_resent",
+    "several",
+    "shelved",
+    "twin",
+    "unchecked",
+    "undelivered",
+];
+
+fn reason_word(reason: &ReviewReason) -> &'static str {
+    match reason {
+        ReviewReason::Blind => "blind",
+        ReviewReason::Absent => "absent",
+        ReviewReason::CrmSilent => "crm_silent",
+        ReviewReason::Several { .. } => "several",
+        ReviewReason::ExistsUnseen => "exists_unseen",
+        ReviewReason::KeyExpired => "key_expired",
+        ReviewReason::NeverSent => "never_sent",
+        ReviewReason::NotResent => "not_resent",
+        ReviewReason::BadNumber { .. } => "bad_number",
+        ReviewReason::Unchecked { .. } => "unchecked",
+    }
+}
+
+/// A text with what may be personal made unreadable: telephone numbers down to their last four digits, addresses of
+/// e-mail down to their host.
+#[must_use]
+pub fn redact(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let chars: Vec<char> = text.chars().collect();
+    let mut at = 0;
+    while let Some(c) = chars.get(at) {
+        let run = phone_run(&chars[at..]);
+        // A ticket's number has fewer digits than a telephone's.
+        let digits = chars[at..at + run].iter().filter(|c| c.is_ascii_digit()).count();
+        if run > 0 && digits >= 10 {
+            let tail: String = chars[at..at + run].iter().filter(|c| c.is_ascii_digit()).skip(digits - 4).collect();
+            out.push_str("•••");
+            out.push_str(&tail);
+            at += run;
+        } else if run > 0 {
+            out.extend(&chars[at..at + run]);
+            at += run;
+        } else {
+            out.push(*c);
+            at += 1;
+        }
+    }
+    hide_mailboxes(&out)
+}
+
+/// How many characters from the start look like one telephone number: digits and what stands between them.
+fn phone_run(chars: &[char]) -> usize {
+    let mut run = 0;
+    for (place, c) in chars.iter().enumerate() {
+        match c {
+            '0'..='9' => run = place + 1,
+            '+' if place == 0 => {}
+            ' ' | '-' | '(' | ')' | '\u{a0}' if run > 0 && place - run < 3 => {}
+            _ => break,
+        }
+    }
+    run
+}
+
+fn hide_mailboxes(text: &str) -> String {
+    let hide = |word: &str| match word.split_once('@') {
+        Some((name, host)) if !name.is_empty() && host.contains('.') && !name.contains("://") => format!("•••@{host}"),
+        _ => word.to_owned(),
+    };
+    text.split(' ').map(hide).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_personal_is_unreadable() {
+        for (text, shown) in [
+            ("+7 (999) 123-45-67", "•••4567"),
+            ("звонить 89991234567, Анна", "звонить •••4567, Анна"),
+            ("HTTP 500 ticket 1001234", "HTTP 500 ticket 1001234"),
+            ("anna@example.ru ждёт", "•••@example.ru ждёт"),
+            ("https://crm.example.ru/tickets/1001", "https://crm.example.ru/tickets/1001"),
+            ("2026-12-07", "2026-12-07"),
+            ("", ""),
+        ] {
+            assert_eq!(redact(text), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_reason_has_its_word() {
+        let reasons = [
+            ReviewReason::Blind,
+            ReviewReason::Absent,
+            ReviewReason::CrmSilent,
+            ReviewReason::Several { tickets: Vec::new() },
+            ReviewReason::ExistsUnseen,
+            ReviewReason::KeyExpired,
+            ReviewReason::NeverSent,
+            ReviewReason::NotResent,
+            ReviewReason::BadNumber { number: "1".into(), exists: true },
+            ReviewReason::Unchecked { number: "1".into() },
+        ];
+        for reason in reasons {
+            let stored = serde_json::to_value(&reason).unwrap();
+            let word = Matter::Review { reason }.word();
+            assert!(WORDS.contains(&word), "{word}");
+            assert_eq!(stored["why"], word, "the filter's word is the stored one");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! A case's card: what staff need to decide, and the buttons to do it with. Worded when it is sent, from the case and
+//! its operation as they are then.
+
+use super::Outbox;
+use crate::{
+    catalog::{
+        texts::{Key, Texts},
+        timeline::event_words,
+        wording::{age, attempt_words, matter_words, state_words, visible},
+    },
+    clock::Timestamp,
+    domain::{
+        notice::{Button, Words},
+        operation::State,
+        review::{Matter, redact},
+        ticket::Ticket,
+    },
+    store::{
+        StoreError,
+        cases::{self, Case},
+        operations::{self, Attempt, Stored},
+        steps,
+    },
+    telegram::button::{CaseWish, Intent},
+};
+
+/// Most candidates and attempts a card lists.
+const LISTED: usize = 5;
+
+/// What a card is made of.
+struct Card<'a> {
+    outbox: &'a Outbox,
+    lang: &'a str,
+    case: &'a Case,
+    stored: Option<&'a Stored>,
+    now: Timestamp,
+}
+
+/// The card of a case; `None` when the case is gone.
+pub(super) async fn case_card(outbox: &Outbox, case: i64, now: Timestamp) -> Result<Option<Words>, StoreError> {
+    let reader = outbox.store.reader();
+    let Some(case) = cases::load(reader, case).await? else { return Ok(None) };
+    let stored = match case.operation {
+        Some(operation) => operations::load(reader, operation).await?,
+        None => None,
+    };
+    let lang = outbox.texts.lang(None);
+    let card = Card { outbox, lang, case: &case, stored: stored.as_ref(), now };
+    if case.closed.is_some() { card.closed().await.map(Some) } else { card.open().await.map(Some) }
+}
+
+impl Card<'_> {
+    fn texts(&self) -> &Texts {
+        &self.outbox.texts
+    }
+
+    fn say(&self, key: Key, args: &[(&str, &str)]) -> String {
+        self.texts().say(self.lang, key, args)
+    }
+
+    /// What staff call the case: its marker, or its number.
+    fn name(&self) -> String {
+        case_name(self.case, self.stored)
+    }
+
+    fn state(&self) -> String {
+        self.stored.map_or_else(|| "—".to_owned(), |stored| state_words(self.texts(), self.lang, &stored.operation))
+    }
+
+    async fn closed(&self) -> Result<Words, StoreError> {
+        let name = self.name();
+        let Matter::Review { .. } = self.case.matter else {
+            let closed = self.case.closed.as_ref();
+            let by = closed.and_then(|closed| closed.by.zip(closed.how.as_deref()));
+            return Ok(Words::plain(match by {
+                Some((by, how)) => {
+                    let how = event_words(self.texts(), self.lang, how);
+                    let by = visible(&self.called(by).await?);
+                    self.say(Key::StaffCaseClosed, &[("case", &name), ("how", &how), ("name", &by)])
+                }
+                None => self.say(Key::StaffCaseClosedItself, &[("case", &name)]),
+            }));
+        };
+        Ok(Words::plain(self.say(Key::StaffCaseSettled, &[("marker", &name), ("state", &self.state())])))
+    }
+
+    async fn open(&self) -> Result<Words, StoreError> {
+        let mut text = self.head().await?;
+        let candidates = self.candidates();
+        if !candidates.is_empty() {
+            text.push_str("\n\n");
+            text.push_str(&self.say(Key::StaffCaseCandidates, &[("list", &candidates.join("\n"))]));
+        }
+        if let Some(taken) = self.case.holder(self.now) {
+            let name = visible(&self.called(taken.by).await?);
+            let until = self.outbox.hours.short(taken.until);
+            text.push_str("\n\n");
+            text.push_str(&self.say(Key::StaffCaseTaken, &[("name", &name), ("until", &until)]));
+        }
+        if let Some((by, reason)) = &self.case.asked {
+            let name = visible(&self.called(*by).await?);
+            text.push_str("\n\n");
+            text.push_str(&self.say(Key::StaffCaseAsked, &[("name", &name), ("reason", &visible(reason))]));
+        }
+        if self.is_under_way() {
+            // What was decided is being carried out: nothing to press meanwhile.
+            return Ok(Words::plain(format!("{text}\n\n{}", self.state())));
+        }
+        Ok(Words::with_buttons(text, self.buttons()))
+    }
+
+    async fn head(&self) -> Result<String, StoreError> {
+        let (case, reason) = (self.name(), matter_words(self.texts(), self.lang, &self.case.matter));
+        let opened = age(self.texts(), self.lang, self.now, self.case.opened_at);
+        let Some(stored) = self.stored else {
+            let row = self.case.matter.subject().to_string();
+            let args = [("case", case.as_str()), ("reason", &reason), ("row", &row), ("age", &opened)];
+            return Ok(self.say(Key::StaffCaseShelved, &args));
+        };
+        let client = client(stored);
+        let waits = age(self.texts(), self.lang, self.now, stored.operation.confirmed_at);
+        let (case, form) = (("case", case.as_str()), ("form", stored.form_title.as_str()));
+        let (reason, client) = (("reason", reason.as_str()), ("client", client.as_str()));
+        Ok(match &self.case.matter {
+            Matter::Undelivered { .. } | Matter::Shelved { .. } => {
+                let state = self.state();
+                self.say(Key::StaffCaseUndelivered, &[case, reason, client, ("state", &state), ("age", &opened)])
+            }
+            Matter::Twin { .. } => self.say(Key::StaffCaseTwin, &[case, reason, form, client, ("age", &opened)]),
+            Matter::Review { .. } => {
+                let attempts = operations::attempts(self.outbox.store.reader(), stored.operation.id).await?;
+                let (sent, answer) = (sent(stored), self.answers(&attempts));
+                let rest = [("marker", case.1), ("age", &*waits), ("sent", &*sent), ("answer", &*answer)];
+                self.say(Key::StaffCase, &[&[form, reason, client], &rest[..]].concat())
+            }
+        })
+    }
+
+    /// What came back, an attempt a line.
+    fn answers(&self, attempts: &[Attempt]) -> String {
+        if attempts.is_empty() {
+            return "—".to_owned();
+        }
+        let lines = attempts.iter().skip(attempts.len().saturating_sub(LISTED)).map(|attempt| {
+            let mut outcome = attempt_words(self.texts(), self.lang, attempt.outcome.as_deref());
+            if let Some(detail) = &attempt.detail {
+                outcome.push_str(&format!(" ({})", redact(&visible(detail))));
+            }
+            let (n, time) = (attempt.attempt.to_string(), self.outbox.hours.short(attempt.began_at));
+            self.say(Key::StaffAttemptLine, &[("n", &n), ("time", &time), ("outcome", &outcome)])
+        });
+        let lines: Vec<_> = lines.collect();
+        if let [only] = lines.as_slice() { only.clone() } else { format!("\n{}", lines.join("\n")) }
+    }
+
+    fn candidates(&self) -> Vec<String> {
+        let line = |ticket: &Ticket| match &ticket.url {
+            Some(url) => format!("№ {} — {url}", ticket.number),
+            None => format!("№ {}", ticket.number),
+        };
+        let all = self.case.matter.candidates();
+        let mut lines: Vec<_> = all.iter().take(LISTED).map(line).collect();
+        if all.len() > LISTED {
+            let more = (all.len() - LISTED).to_string();
+            lines.push(self.say(Key::StaffMore, &[("count", &more)]));
+        }
+        lines
+    }
+
+    async fn called(&self, user: crate::ids::UserId) -> Result<String, StoreError> {
+        steps::name(self.outbox.store.reader(), self.outbox.bot, user).await
+    }
+
+    fn is_under_way(&self) -> bool {
+        let review = matches!(self.case.matter, Matter::Review { .. });
+        review && self.stored.is_some_and(|stored| !matches!(stored.operation.state, State::Review { .. }))
+    }
+
+    fn button(&self, key: Key, wish: CaseWish) -> Button {
+        let intent = Intent::Case { case: self.case.id, rev: self.case.rev, wish };
+        Button::data(self.say(key, &[]), intent.encode())
+    }
+
+    fn buttons(&self) -> Vec<Vec<Button>> {
+        let mut rows = Vec::new();
+        let hand = match self.case.holder(self.now) {
+            Some(_) => self.button(Key::StaffButtonHandBack, CaseWish::HandBack),
+            None => self.button(Key::StaffButtonTake, CaseWish::Take),
+        };
+        match &self.case.matter {
+            Matter::Review { .. } => {
+                if self.case.asked.is_some() {
+                    rows.push(vec![self.button(Key::StaffButtonConsent, CaseWish::Consent)]);
+                }
+                let mut first = vec![hand];
+                if self.outbox.can_look {
+                    first.push(self.button(Key::StaffButtonLook, CaseWish::LookAgain));
+                }
+                rows.push(first);
+                let number = self.button(Key::StaffButtonLink, CaseWish::AskNumber);
+                rows.push(vec![number, self.button(Key::StaffButtonCreate, CaseWish::AskCreate)]);
+                let why = self.button(Key::StaffButtonWhy, CaseWish::Why);
+                rows.push(vec![self.button(Key::StaffButtonReject, CaseWish::AskReject), why]);
+            }
+            Matter::Twin { .. } => {
+                rows.push(vec![hand, self.button(Key::StaffButtonSettled, CaseWish::LetGo)]);
+                rows.push(vec![self.button(Key::StaffButtonWhy, CaseWish::Why)]);
+            }
+            Matter::Undelivered { .. } => {
+                rows.push(vec![hand, self.button(Key::StaffButtonSendAgain, CaseWish::SendAgain)]);
+                let mut last = vec![self.button(Key::StaffButtonLetGo, CaseWish::LetGo)];
+                if self.stored.is_some() {
+                    last.push(self.button(Key::StaffButtonWhy, CaseWish::Why));
+                }
+                rows.push(last);
+            }
+            Matter::Shelved { .. } => {
+                rows.push(vec![hand, self.button(Key::StaffButtonReplay, CaseWish::Replay)]);
+                rows.push(vec![self.button(Key::StaffButtonLetGo, CaseWish::LetGo)]);
+            }
+        }
+        if let Some(stored) = self.stored {
+            rows.push(vec![Button::copy(stored.marker.to_string(), stored.marker.as_str())]);
+        }
+        rows
+    }
+}
+
+/// What staff call a case: the marker of what it is about, or its own number.
+fn case_name(case: &Case, stored: Option<&Stored>) -> String {
+    stored.map_or_else(|| format!("#{}", case.id), |stored| stored.marker.to_string())
+}
+
+/// Who waits: the name to search the CRM by, and the end of the telephone number to tell namesakes apart.
+fn client(stored: &Stored) -> String {
+    let name = stored.client_name.as_deref().map_or_else(|| stored.user.to_string(), visible);
+    match stored.client_phone.as_deref().map(redact) {
+        Some(tail) if !tail.is_empty() => format!("{name}, {tail}"),
+        _ => name,
+    }
+}
+
+/// What the CRM was asked to make, without what may be personal beyond its subject line.
+fn sent(stored: &Stored) -> String {
+    let Some(order) = &stored.order else { return "—".to_owned() };
+    let mut text = redact(&visible(&order.subject));
+    for (name, value) in order.fields.iter().take(LISTED) {
+        text.push_str(&format!("\n  {}: {}", visible(name), redact(&visible(value))));
+    }
+    text
+}

@@ -1,0 +1,353 @@
+//! Conversations: a button asks for a number, a reason or a second tap, and the next message of that person answers it.
+//! What is waited for is in the database, bound to the case as it was, and forgets itself after a while.
+
+use std::time::Duration;
+
+use super::{
+    Shift,
+    deed::{Deed, Ruling, Target},
+    typed,
+};
+use crate::{
+    catalog::{texts::Key, wording::visible},
+    domain::{
+        input::{Act, ChatKind, Handled},
+        notice::{Button, Keyboard, Words},
+        role::Role,
+    },
+    ids::MessageId,
+    store::{
+        StoreError, cards, cases,
+        operations::{self, Stored},
+        outbox,
+        steps::{self, Place, Step},
+    },
+    telegram::button::{CaseWish, Intent},
+};
+
+/// How long an answer is waited for.
+const WAITS: Duration = Duration::from_secs(600);
+
+/// What is waited for, as its word in the database.
+const NUMBER: &str = "number";
+const UNCHECKED: &str = "unchecked";
+const CREATE: &str = "create";
+const SURE: &str = "sure";
+const REJECT: &str = "reject";
+
+/// Ready reasons for "create after all" and "reject".
+const TO_CREATE: [Key; 2] = [Key::StaffReadyCreate1, Key::StaffReadyCreate2];
+const TO_REJECT: [Key; 3] = [Key::StaffReadyReject1, Key::StaffReadyReject2, Key::StaffReadyReject3];
+
+/// Most candidates offered as buttons.
+const CANDIDATES: usize = 8;
+
+impl Shift<'_> {
+    fn place(&self) -> Place {
+        Place { bot: self.staff.bot, user: self.actor.id, chat: self.chat.id }
+    }
+
+    /// The name of the question's message: one a person and chat.
+    fn question(&self) -> String {
+        format!("ask:{}:{}:{}", self.staff.bot, self.actor.id, self.chat.id)
+    }
+
+    /// Whether an act answers what this person was asked.
+    pub(super) async fn is_awaited(&self, act: &Act) -> Result<bool, StoreError> {
+        let Some(step) = steps::find(self.tx.as_ref(), self.place(), self.now).await? else { return Ok(false) };
+        if let Act::Command { .. } = act {
+            return Ok(true);
+        }
+        // A second tap is a tap; words then are meant for somebody else.
+        if !matches!(step.what.as_str(), NUMBER | CREATE | REJECT) {
+            return Ok(false);
+        }
+        if self.chat.kind == ChatKind::Private {
+            return Ok(true);
+        }
+        // In a group people also talk to each other: only a reply to the question, or to the card, is an answer.
+        let Some(message) = self.reply_to else { return Ok(false) };
+        let card = cards::by_message(self.tx.as_ref(), self.staff.bot, self.chat.id, message).await?;
+        Ok(card.is_some_and(|card| card == self.question() || card == cases::card(step.case)))
+    }
+
+    /// The answer to what was asked.
+    pub(super) async fn answer(&self, text: &str) -> Result<Handled, StoreError> {
+        let Some(step) = steps::find(self.tx.as_ref(), self.place(), self.now).await? else {
+            return Ok(Handled::quietly());
+        };
+        let Some(target) = self.target_of(step.case).await? else { return self.end_with(Key::TapGone, true).await };
+        match step.what.as_str() {
+            NUMBER => match typed::number(text) {
+                Some(typed) => self.number_given(&target, step.rev, typed.number, true).await,
+                None => {
+                    let key = Key::StaffAskNumberAgain;
+                    let text = self.text(key, &[("name", &self.called()), ("case", &target.name())]);
+                    self.question_is(Words { text, keyboard: self.wants_answer() }, true).await?;
+                    Ok(Handled::quietly())
+                }
+            },
+            CREATE | REJECT => match typed::reason(text) {
+                Some(reason) => self.reason_given(&target, &step, reason, true).await,
+                None => self.say_key(Key::StaffReasonWanted).await,
+            },
+            _ => Ok(Handled::quietly()),
+        }
+    }
+
+    /// `/cancel` in the middle of a conversation.
+    pub(super) async fn give_up(&self) -> Result<Handled, StoreError> {
+        let text = self.text(Key::StaffAskCancelled, &[("name", &self.called())]);
+        self.end(text, true).await?;
+        Ok(Handled::quietly())
+    }
+
+    /// Asks for the number.
+    pub(super) async fn ask_number(&self, target: &Target, rev: i64) -> Result<Handled, StoreError> {
+        let deed = Deed::Link { number: String::new() };
+        if let Some(no) = self.cannot_begin(target, rev, &deed).await? {
+            return Ok(no);
+        }
+        let Some(case) = &target.case else { return Ok(Handled::quietly()) };
+        self.wait_for(case.id, rev, NUMBER, None).await?;
+        let text = self.text(Key::StaffAskNumber, &[("name", &self.called()), ("case", &target.name())]);
+        let candidates = case.matter.candidates().iter().take(CANDIDATES).zip(0_u32..).map(|(ticket, n)| {
+            let wish = Intent::Case { case: case.id, rev, wish: CaseWish::Candidate(n) };
+            vec![Button::data(format!("№ {}", visible(&ticket.number)), wish.encode())]
+        });
+        let rows: Vec<_> = candidates.collect();
+        let keyboard = if rows.is_empty() { self.wants_answer() } else { self.with_cancel(rows, case.id, rev) };
+        self.question_is(Words { text, keyboard }, true).await?;
+        Ok(Handled::toast(self.text(Key::TapDone, &[])))
+    }
+
+    /// Asks why it is to be created after all, with the risk in words.
+    pub(super) async fn ask_create(&self, target: &Target, rev: i64) -> Result<Handled, StoreError> {
+        let deed = Deed::Create { reason: String::new() };
+        self.ask_reason(target, rev, &deed, CREATE, &TO_CREATE).await
+    }
+
+    /// Asks why it is to be rejected.
+    pub(super) async fn ask_reject(&self, target: &Target, rev: i64) -> Result<Handled, StoreError> {
+        let deed = Deed::Reject { reason: String::new() };
+        self.ask_reason(target, rev, &deed, REJECT, &TO_REJECT).await
+    }
+
+    async fn ask_reason(
+        &self,
+        target: &Target,
+        rev: i64,
+        deed: &Deed,
+        what: &str,
+        ready: &[Key],
+    ) -> Result<Handled, StoreError> {
+        if let Some(no) = self.cannot_begin(target, rev, deed).await? {
+            return Ok(no);
+        }
+        let (Some(case), Some(stored)) = (&target.case, &target.stored) else { return Ok(Handled::quietly()) };
+        self.wait_for(case.id, rev, what, None).await?;
+        let (called, name) = (self.called(), target.name());
+        let args = [("name", called.as_str()), ("case", name.as_str())];
+        let text = if what == CREATE {
+            let risk = self.risk(stored);
+            self.text(Key::StaffAskCreate, &[args[0], args[1], ("risk", &risk)])
+        } else {
+            self.text(Key::StaffAskReject, &args)
+        };
+        let rows = ready.iter().zip(0_u32..).map(|(key, n)| {
+            let wish = Intent::Case { case: case.id, rev, wish: CaseWish::Reason(n) };
+            vec![Button::data(self.text(*key, &[]), wish.encode())]
+        });
+        let keyboard = self.with_cancel(rows.collect(), case.id, rev);
+        self.question_is(Words { text, keyboard }, true).await?;
+        Ok(Handled::toast(self.text(Key::TapDone, &[])))
+    }
+
+    /// What may happen when it is created after all.
+    fn risk(&self, stored: &Stored) -> String {
+        let key = match (stored.operation.on_wire.is_some(), self.staff.policy.can_look) {
+            (false, _) => Key::StaffRiskNone,
+            (true, true) => Key::StaffRiskMayExist,
+            (true, false) => Key::StaffRiskUnseen,
+        };
+        self.text(key, &[])
+    }
+
+    /// A tap under a question: what it answers is what this very person was asked about this very case.
+    pub(super) async fn tap_on_question(
+        &self,
+        target: &Target,
+        rev: i64,
+        wish: CaseWish,
+        message: Option<MessageId>,
+    ) -> Result<Handled, StoreError> {
+        let Some(case) = &target.case else { return Ok(Handled::toast(self.text(Key::TapGone, &[]))) };
+        let step = steps::find(self.tx.as_ref(), self.place(), self.now).await?;
+        let step = match step {
+            Some(step) if step.case == case.id && step.rev == rev && self.is_own(message).await? => step,
+            step => {
+                let foreign = step.is_none() && !self.is_own(message).await?;
+                let key = if foreign { Key::StaffAskForeign } else { Key::StaffAskOver };
+                return Ok(Handled::toast(self.text(key, &[])));
+            }
+        };
+        match (wish, step.what.as_str()) {
+            (CaseWish::Cancel, _) => {
+                let text = self.text(Key::StaffAskCancelled, &[("name", &self.called())]);
+                self.end(text, false).await?;
+                Ok(Handled::toast(self.text(Key::TapDone, &[])))
+            }
+            (CaseWish::Candidate(n), NUMBER) => {
+                let ticket = usize::try_from(n).ok().and_then(|n| case.matter.candidates().get(n));
+                let Some(ticket) = ticket else { return Ok(Handled::toast(self.text(Key::StaffChanged, &[]))) };
+                self.number_given(target, rev, ticket.number.clone(), false).await
+            }
+            (CaseWish::Reason(n), CREATE | REJECT) => {
+                let ready = if step.what == CREATE { &TO_CREATE[..] } else { &TO_REJECT[..] };
+                let key = usize::try_from(n).ok().and_then(|n| ready.get(n));
+                let Some(key) = key else { return Ok(Handled::toast(self.text(Key::StaffAskOver, &[]))) };
+                self.reason_given(target, &step, self.text(*key, &[]), false).await
+            }
+            (CaseWish::Sure, SURE) => {
+                let reason = step.data.unwrap_or_default();
+                self.conclude(target, rev, &Deed::Create { reason }, false).await
+            }
+            (CaseWish::Unchecked, UNCHECKED) => {
+                let number = step.data.unwrap_or_default();
+                self.conclude(target, rev, &Deed::LinkUnchecked { number }, false).await
+            }
+            _ => Ok(Handled::toast(self.text(Key::StaffAskOver, &[]))),
+        }
+    }
+
+    /// Whether a question's message was put to this person; one nobody remembers is taken for theirs.
+    async fn is_own(&self, message: Option<MessageId>) -> Result<bool, StoreError> {
+        let Some(message) = message else { return Ok(true) };
+        let card = cards::by_message(self.tx.as_ref(), self.staff.bot, self.chat.id, message).await?;
+        Ok(card.is_none_or(|card| !card.starts_with("ask:") || card == self.question()))
+    }
+
+    /// A reason: a rejection is done with it, a creation is asked about once more.
+    async fn reason_given(
+        &self,
+        target: &Target,
+        step: &Step,
+        reason: String,
+        fresh: bool,
+    ) -> Result<Handled, StoreError> {
+        if step.what == REJECT {
+            return self.conclude(target, step.rev, &Deed::Reject { reason }, fresh).await;
+        }
+        self.ask_sure(target, step.rev, reason, fresh).await
+    }
+
+    /// The second tap: the risk once more, with the reason.
+    pub(super) async fn ask_sure(
+        &self,
+        target: &Target,
+        rev: i64,
+        reason: String,
+        fresh: bool,
+    ) -> Result<Handled, StoreError> {
+        let (Some(case), Some(stored)) = (&target.case, &target.stored) else { return Ok(Handled::quietly()) };
+        let deed = Deed::Create { reason: reason.clone() };
+        if let Some(no) = self.staff.hindrance(self.tx, self.actor, target, Some(rev), &deed, self.now).await? {
+            return self.ended(target, &no, fresh).await;
+        }
+        self.wait_for(case.id, rev, SURE, Some(reason.clone())).await?;
+        let (called, name, risk) = (self.called(), target.name(), self.risk(stored));
+        let args = [("name", called.as_str()), ("case", &name), ("risk", &risk), ("reason", &reason)];
+        let text = self.text(Key::StaffAskSure, &args);
+        let sure = Intent::Case { case: case.id, rev, wish: CaseWish::Sure };
+        let rows = vec![vec![Button::data(self.text(Key::StaffButtonSure, &[]), sure.encode())]];
+        let keyboard = self.with_cancel(rows, case.id, rev);
+        self.question_is(Words { text, keyboard }, fresh).await?;
+        Ok(Handled::toast(self.text(Key::TapDone, &[])))
+    }
+
+    /// A number: checked in the CRM; where that cannot be, an owner is asked whether to link it all the same.
+    async fn number_given(
+        &self,
+        target: &Target,
+        rev: i64,
+        number: String,
+        fresh: bool,
+    ) -> Result<Handled, StoreError> {
+        let deed = Deed::Link { number: number.clone() };
+        let (ruling, go_on) = self.staff.act(self.tx, self.actor, target, Some(rev), &deed, self.now).await?;
+        if let (Ruling::CannotCheck(_), Role::Owner, Some(case)) = (&ruling, self.actor.role, &target.case) {
+            self.wait_for(case.id, rev, UNCHECKED, Some(number.clone())).await?;
+            let (called, name) = (self.called(), target.name());
+            let args = [("name", called.as_str()), ("case", &name), ("number", &number)];
+            let text = self.text(Key::StaffAskUnchecked, &args);
+            let yes = Intent::Case { case: case.id, rev, wish: CaseWish::Unchecked };
+            let rows = vec![vec![Button::data(self.text(Key::StaffButtonUnchecked, &[]), yes.encode())]];
+            self.question_is(Words { text, keyboard: self.with_cancel(rows, case.id, rev) }, fresh).await?;
+            return Ok(Handled::toast(self.text(Key::TapDone, &[])));
+        }
+        let mut handled = self.ended(target, &ruling, fresh).await?;
+        handled.send_now.extend(go_on);
+        Ok(handled)
+    }
+
+    async fn conclude(&self, target: &Target, rev: i64, deed: &Deed, fresh: bool) -> Result<Handled, StoreError> {
+        let (ruling, go_on) = self.staff.act(self.tx, self.actor, target, Some(rev), deed, self.now).await?;
+        let mut handled = self.ended(target, &ruling, fresh).await?;
+        handled.send_now.extend(go_on);
+        Ok(handled)
+    }
+
+    async fn ended(&self, target: &Target, ruling: &Ruling, fresh: bool) -> Result<Handled, StoreError> {
+        let text = self.staff.ruling_words(self.tx, self.lang, target, ruling).await?;
+        self.end(text.clone(), fresh).await?;
+        Ok(Handled::toast(text))
+    }
+
+    async fn end_with(&self, key: Key, fresh: bool) -> Result<Handled, StoreError> {
+        self.end(self.text(key, &[]), fresh).await?;
+        Ok(Handled::quietly())
+    }
+
+    /// The conversation is over: its message says how.
+    async fn end(&self, text: String, fresh: bool) -> Result<(), StoreError> {
+        steps::forget(self.tx.as_ref(), self.place()).await?;
+        self.question_is(Words::plain(text), fresh).await
+    }
+
+    async fn wait_for(&self, case: i64, rev: i64, what: &str, data: Option<String>) -> Result<(), StoreError> {
+        let step = Step { case, rev, what: what.to_owned(), data, expires_at: self.now.plus(WAITS) };
+        steps::put(self.tx.as_ref(), self.place(), &step).await
+    }
+
+    /// Shows the question: as a new message at the end of the chat, or in place of the one that was tapped.
+    async fn question_is(&self, words: Words, fresh: bool) -> Result<(), StoreError> {
+        let name = self.question();
+        if fresh {
+            cards::forget(self.tx.as_ref(), &name).await?;
+        }
+        outbox::put(self.tx.as_ref(), &self.letter(words, Some(name)), self.now).await
+    }
+
+    fn with_cancel(&self, mut rows: Vec<Vec<Button>>, case: i64, rev: i64) -> Keyboard {
+        let cancel = Intent::Case { case, rev, wish: CaseWish::Cancel };
+        rows.push(vec![Button::data(self.text(Key::StaffButtonCancel, &[]), cancel.encode())]);
+        Keyboard::Inline(rows)
+    }
+
+    /// The answer to a tap that cannot begin a conversation.
+    async fn cannot_begin(&self, target: &Target, rev: i64, deed: &Deed) -> Result<Option<Handled>, StoreError> {
+        let no = self.staff.hindrance(self.tx, self.actor, target, Some(rev), deed, self.now).await?;
+        let Some(no) = no else { return Ok(None) };
+        Ok(Some(Handled::toast(self.staff.ruling_words(self.tx, self.lang, target, &no).await?)))
+    }
+
+    /// A case of ours with its operation.
+    pub(super) async fn target_of(&self, case: i64) -> Result<Option<Target>, StoreError> {
+        let Some(case) = cases::load_of(self.tx.as_ref(), self.staff.bot, case).await? else { return Ok(None) };
+        let stored = match case.operation {
+            Some(operation) => operations::load(self.tx.as_ref(), operation).await?,
+            None => None,
+        };
+        Ok(Some(Target { case: Some(case), stored }))
+    }
+}

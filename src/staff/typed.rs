@@ -1,0 +1,136 @@
+//! What staff type, read: a ticket's number as people paste it, a reason, the filters of a queue. Pure.
+
+use crate::{catalog::wording::visible, domain::review::WORDS};
+
+/// Longest reason kept, in characters.
+const REASON: usize = 500;
+
+/// What ends `/link` when an owner answers for a number that nobody can check.
+const UNCHECKED: [&str; 3] = ["unverified", "unchecked", "без проверки"];
+
+/// A ticket's number, and whether it is to be linked unchecked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Number {
+    pub(super) number: String,
+    pub(super) unchecked: bool,
+}
+
+/// Reads what follows `/link CODE`.
+pub(super) fn number(typed: &str) -> Option<Number> {
+    let typed = typed.trim();
+    let lower = typed.to_lowercase();
+    for word in UNCHECKED {
+        if lower.ends_with(word) && lower.len() == typed.len() {
+            let rest = typed.get(..typed.len() - word.len())?;
+            let apart = rest.ends_with(char::is_whitespace);
+            return if apart { ticket(rest).map(|number| Number { number, unchecked: true }) } else { None };
+        }
+    }
+    ticket(typed).map(|number| Number { number, unchecked: false })
+}
+
+/// A ticket's number as people paste it: `1001`, `#1001`, `№ 1001`, or the last part of a link.
+pub(super) fn ticket(typed: &str) -> Option<String> {
+    let typed = typed.trim().trim_matches(|c| matches!(c, '<' | '>' | '"' | '«' | '»' | '.' | ','));
+    let part = if typed.contains("://") {
+        let path = typed.split(['?', '#']).next().unwrap_or(typed).trim_end_matches('/');
+        path.rsplit('/').next().unwrap_or_default()
+    } else {
+        typed
+    };
+    let number = part.trim_start_matches(['#', '№']).trim_start_matches("No").trim_start_matches('.').trim();
+    let plain = !number.is_empty() && number.len() <= 64 && !number.contains(char::is_whitespace);
+    (plain && number.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | ':' | '.')))
+        .then(|| number.to_owned())
+}
+
+/// A reason with something to see in it.
+pub(super) fn reason(typed: &str) -> Option<String> {
+    let reason: String = visible(typed.trim()).chars().take(REASON).collect();
+    (!reason.trim().is_empty()).then_some(reason)
+}
+
+/// What a queue is asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// Counted from 1.
+    pub(super) page: u32,
+    pub(super) mine: bool,
+    pub(super) reason: String,
+    pub(super) form: String,
+}
+
+/// Reads `[page] [form:x] [reason:x] [mine]`; `None` when a word is none of these.
+pub(super) fn asked(args: &str) -> Option<Asked> {
+    let mut asked = Asked { page: 1, ..Asked::default() };
+    for word in args.split_whitespace() {
+        let lower = word.to_lowercase();
+        if let Ok(page) = word.parse::<u32>() {
+            asked.page = page.clamp(1, 100_000);
+        } else if matches!(lower.as_str(), "mine" | "мои" | "мое" | "моё") {
+            asked.mine = true;
+        } else if let Some(reason) = lower.strip_prefix("reason:") {
+            asked.reason = WORDS.iter().find(|word| **word == reason)?.to_string();
+        } else if let Some(form) = word.strip_prefix("form:") {
+            let known = !form.is_empty() && form.len() <= 32;
+            let plain = form.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+            asked.form = (known && plain).then(|| form.to_owned())?;
+        } else {
+            return None;
+        }
+    }
+    Some(asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_read_as_people_paste_it() {
+        for (typed, read) in [
+            ("1001", Some("1001")),
+            (" #1001", Some("1001")),
+            ("№ 1001", Some("1001")),
+            ("№1001.", Some("1001")),
+            ("https://crm.example.ru/tickets/1001", Some("1001")),
+            ("<https://crm.example.ru/tickets/1001/?tab=a#x>", Some("1001")),
+            ("HD-17", Some("HD-17")),
+            ("", None),
+            ("#", None),
+            ("10 01", None),
+            ("1001;DROP", None),
+        ] {
+            assert_eq!(ticket(typed).as_deref(), read, "{typed}");
+        }
+    }
+
+    #[test]
+    fn unchecked_is_said_in_a_word() {
+        for (typed, read, unchecked) in [
+            ("1001", Some("1001"), false),
+            ("1001 unverified", Some("1001"), true),
+            ("№ 1001 без проверки", Some("1001"), true),
+            ("1001 Без Проверки", Some("1001"), true),
+            ("1001unverified", None, false),
+            ("unverified", None, false),
+            ("без проверки", None, false),
+        ] {
+            let number = number(typed);
+            assert_eq!(number.as_ref().map(|n| n.number.as_str()), read, "{typed}");
+            assert_eq!(number.is_some_and(|n| n.unchecked), unchecked, "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_queue_is_asked_for_in_any_order() {
+        let page = |page| Asked { page, ..Asked::default() };
+        assert_eq!(asked(""), Some(page(1)));
+        assert_eq!(asked(" 3 "), Some(page(3)));
+        let full = Asked { page: 2, mine: true, reason: "blind".into(), form: "consultation".into() };
+        assert_eq!(asked("mine reason:Blind 2 form:consultation"), Some(full));
+        for wrong in ["reason:moon", "form:", "form:a.b", "what"] {
+            assert_eq!(asked(wrong), None, "{wrong}");
+        }
+    }
+}
