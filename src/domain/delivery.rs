@@ -34,6 +34,17 @@ pub struct Delivery {
     pub attempts: u32,
     /// Repeats of a call that may have arrived; counted before the repeat is made.
     pub repeats: u32,
+    /// Set when an earlier call turned out to have arrived while a later one was under way: nothing more need be sent,
+    /// but the later one must come to its end first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrived: Option<Arrived>,
+}
+
+/// That a call was carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Arrived {
+    /// The message made or edited, where Telegram named it.
+    pub message_id: Option<MessageId>,
 }
 
 /// What a repeat of the call would do.
@@ -338,7 +349,7 @@ impl Delivery {
     /// A freshly written row, due at `due_at`.
     #[must_use]
     pub fn new(kind: Kind, due_at: Timestamp) -> Self {
-        Self { kind, state: State::Pending { due_at }, attempts: 0, repeats: 0 }
+        Self { kind, state: State::Pending { due_at }, attempts: 0, repeats: 0, arrived: None }
     }
 
     /// When a loop should look at it next; `None` when only an answer or a person can move it.

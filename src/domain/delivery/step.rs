@@ -1,7 +1,8 @@
 //! The outbox's transition table, and what a stored row needs next.
 
 use super::{
-    Decision, Delivery, DropReason, Effect, Entry, Event, GiveUp, Kind, NextAction, OnUnknown, Policy, State, Step,
+    Arrived, Decision, Delivery, DropReason, Effect, Entry, Event, GiveUp, Kind, NextAction, OnUnknown, Policy, State,
+    Step,
 };
 use crate::{
     clock::Timestamp,
@@ -110,11 +111,11 @@ impl Turn<'_> {
 
     /// Telegram's answer to a call, in time or late.
     ///
-    /// "Done" settles the matter whichever call it answers. The rest speaks for the latest call only, and only while
+    /// "Done" settles the matter whichever call it answers, once no later one can land. The rest speaks for the latest call only, and only while
     /// that one is under way or unknown; otherwise it is recorded and changes nothing.
     fn answer(&mut self, event: &Event) -> Option<()> {
-        if let Event::Done { message_id, .. } = event {
-            self.done(*message_id);
+        if let Event::Done { attempt, message_id } = event {
+            self.done(*attempt, *message_id);
             return Some(());
         }
         if matches!(event, Event::Gone { .. }) && self.before.kind != Kind::Edit {
@@ -138,19 +139,26 @@ impl Turn<'_> {
         Some(())
     }
 
-    fn done(&mut self, message_id: Option<MessageId>) {
+    fn done(&mut self, attempt: u32, message_id: Option<MessageId>) {
         self.detail = message_id.map(|id| format!("message {id}"));
         let known = matches!(self.before.state, State::Sent { message_id: Some(_) });
         if let (Some(message_id), false, Kind::New { .. }) = (message_id, known, self.before.kind) {
             self.effects.push(Effect::KnowMessage { message_id });
         }
-        if self.before.state.is_final() {
-            return;
+        match self.before.state {
+            State::Sent { .. } | State::Dropped { .. } => {}
+            // A later call may still land: if this row ended now, a newer edit could be sent and be undone by it.
+            State::Sending { .. } | State::Unknown { due_at: Some(_), .. } if attempt < self.before.attempts => {
+                self.after.arrived = Some(Arrived { message_id });
+            }
+            State::Unknown { due_at: None, .. } => {
+                self.after.state = State::Sent { message_id };
+                self.effects.push(Effect::CloseCase);
+            }
+            State::Pending { .. } | State::Sending { .. } | State::Unknown { .. } => {
+                self.after.state = State::Sent { message_id };
+            }
         }
-        if matches!(self.before.state, State::Unknown { due_at: None, .. }) {
-            self.effects.push(Effect::CloseCase);
-        }
-        self.after.state = State::Sent { message_id };
     }
 
     /// This call made nothing; what entitled us to it still holds.
@@ -190,8 +198,12 @@ impl Turn<'_> {
         self.effects.push(Effect::FollowChat { to });
     }
 
+    /// Waiting to be sent, unless an earlier call has done it.
     fn pend(&mut self, due_at: Timestamp) {
-        self.after.state = State::Pending { due_at };
+        self.after.state = match self.before.arrived {
+            Some(Arrived { message_id }) => State::Sent { message_id },
+            None => State::Pending { due_at },
+        };
     }
 
     fn drop_as(&mut self, why: DropReason) {
@@ -205,6 +217,10 @@ impl Turn<'_> {
     }
 
     fn pause_over(&mut self) {
+        if let Some(Arrived { message_id }) = self.before.arrived {
+            self.after.state = State::Sent { message_id };
+            return;
+        }
         let Kind::New { on_unknown } = self.before.kind else {
             self.repeat();
             return;

@@ -40,6 +40,7 @@ pub(crate) enum Act {
     CarriesOut { attempt: u8, answer: Answer, heard: bool },
     HeldTooLong { attempt: u8 },
     // The outbox and Telegram.
+    IsOvertaken { sender: u8, row: u8 },
     ClaimsRow { sender: u8, row: u8 },
     WritesRow { sender: u8 },
     RowLeaseIsOver { sender: u8 },
@@ -117,6 +118,9 @@ impl fmt::Display for Act {
                 write!(f, "the CRM takes attempt {attempt}, answers {answer:?} {heard}")
             }
             Self::HeldTooLong { attempt } => write!(f, "attempt {attempt} is held longer than declared"),
+            Self::IsOvertaken { sender, row } => {
+                write!(f, "sender {} leaves row {} to a newer one", sender + 1, row + 1)
+            }
             Self::ClaimsRow { sender, row } => write!(f, "sender {} claims row {}", sender + 1, row + 1),
             Self::WritesRow { sender } => write!(f, "sender {} writes the call", sender + 1),
             Self::RowLeaseIsOver { sender } => write!(f, "sender {} finds its lease over, does not write", sender + 1),

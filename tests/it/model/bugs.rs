@@ -12,6 +12,8 @@ use zayavka::{
     },
 };
 
+use super::scene::{self, Scene};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bug {
     // The operation machine.
@@ -69,9 +71,85 @@ pub(crate) enum Bug {
     OutboxNoPause,
     OutboxClaimWithoutCompare,
     OutboxSentComesBack,
+    CardKnownByLastAnswer,
+    RepeatCountsAsTheNextCard,
 }
 
+/// All of them.
+pub(crate) const ALL: &[Bug] = &[
+    Bug::LeaseEndPends,
+    Bug::LostPends,
+    Bug::LostRejects,
+    Bug::LostCreates,
+    Bug::ExistsCreates,
+    Bug::InFlightRejects,
+    Bug::RefusedBeforeSettled,
+    Bug::LateRefusedEndsRepeat,
+    Bug::LateNotSentPends,
+    Bug::LateCreatedIgnored,
+    Bug::LateCreatedReplacesEnd,
+    Bug::SeveralPicksFirst,
+    Bug::CancelAfterAttempt,
+    Bug::DecisionOutsideReview,
+    Bug::LinkIsTrusted,
+    Bug::ResendInBlind,
+    Bug::AbsentUsedTwice,
+    Bug::SettleFromTheBeginning,
+    Bug::FoundIgnored,
+    Bug::TwinNotWatched,
+    Bug::TwinNotReported,
+    Bug::CaseNotOpened,
+    Bug::CaseNotClosed,
+    Bug::PlaceNotGivenBack,
+    Bug::AttemptWithoutRow,
+    Bug::CardNotShown,
+    Bug::KeyChanges,
+    Bug::NoSettleWindow,
+    Bug::SettleShorterThanLag,
+    Bug::ResendAfterKeyLife,
+    Bug::NoPatience,
+    Bug::KeyPerAttempt,
+    Bug::ClaimWithoutCompare,
+    Bug::NoLeaseCheck,
+    Bug::MissDatedByItsAnswer,
+    Bug::SecondTapSecondOperation,
+    Bug::StaleTapConfirms,
+    Bug::ForeignTap,
+    Bug::InboxWithoutKey,
+    Bug::DoneBeforeEffects,
+    Bug::EditWhileUnknown,
+    Bug::OutboxLostPends,
+    Bug::OutboxLeaseEndPends,
+    Bug::OutboxLeaseEndSent,
+    Bug::OutboxRepeatsAgain,
+    Bug::OutboxGoneIsSent,
+    Bug::OutboxOvertakesOnTheWire,
+    Bug::OutboxWithoutOrder,
+    Bug::OutboxNoPause,
+    Bug::OutboxClaimWithoutCompare,
+    Bug::OutboxSentComesBack,
+    Bug::CardKnownByLastAnswer,
+    Bug::RepeatCountsAsTheNextCard,
+];
+
 impl Bug {
+    /// Where it would show.
+    pub(crate) fn scenes(self, trouble: u8) -> Vec<Scene> {
+        let name = format!("{self:?}");
+        if name.starts_with("Outbox") || name.starts_with("Card") || name.starts_with("Repeat") {
+            return scene::outbox(trouble);
+        }
+        match self {
+            Self::SecondTapSecondOperation
+            | Self::StaleTapConfirms
+            | Self::ForeignTap
+            | Self::InboxWithoutKey
+            | Self::DoneBeforeEffects
+            | Self::EditWhileUnknown => scene::taps(trouble),
+            _ => scene::promises(trouble),
+        }
+    }
+
     /// The figures, with the bug's own.
     pub(crate) fn policy(self, mut policy: Policy) -> Policy {
         match self {
@@ -207,11 +285,7 @@ impl Bug {
         let is_new = matches!(before.kind, Kind::New { .. });
         let pending = State::Pending { due_at: at };
         let Some(mut step) = real else {
-            if self == Self::OutboxOvertakesOnTheWire
-                && *event == Event::Overtaken
-                && before.kind == Kind::Edit
-                && !before.state.is_final()
-            {
+            if self == Self::OutboxOvertakesOnTheWire && *event == Event::Overtaken && !before.state.is_final() {
                 let mut delivery = before.clone();
                 delivery.state = State::Dropped { why: DropReason::Overtaken };
                 return Some(delivery::Step { delivery, effects: Vec::new() });

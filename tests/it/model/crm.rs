@@ -5,7 +5,7 @@ use super::{
     bugs::Bug,
     machine::{Ev, Kind, Next},
     step::{Broken, Cx, Follow},
-    world::{Answer, BY_HAND, Call, Made, Seen, Worker, World, flag, put, spend, take},
+    world::{Answer, BY_HAND, Call, Made, Seen, Worker, World, flag, put, take},
 };
 use zayavka::domain::outcome::Promise;
 

@@ -285,7 +285,10 @@ impl Machine {
             Ev::Exists(attempt) => Event::Exists { attempt: n(attempt) },
             Ev::Lost(attempt) => Event::Lost { attempt: n(attempt) },
             Ev::LeaseEnded => Event::LeaseEnded,
-            Ev::Found(bits) => Event::Found { tickets: (0..8).filter(|i| bits & (1 << i) != 0).map(ticket).collect() },
+            Ev::Found(bits, asked) => Event::Found {
+                tickets: (0..8).filter(|i| bits & (1 << i) != 0).map(ticket).collect(),
+                asked_at: Timestamp(i64::from(asked)),
+            },
             Ev::Missed(asked) => Event::Missed { asked_at: Timestamp(i64::from(asked)) },
             Ev::Unsure => Event::Unsure { retry_at: soon },
             Ev::LookImpossible => Event::LookImpossible,

@@ -17,7 +17,8 @@ use super::{
 /// One event, small enough to be a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Ev {
-    Claimed,
+    /// As an edit, or as a new message: known only now.
+    Claimed(bool),
     Said(u8, Said),
     LeaseEnded,
     PauseOver,
@@ -44,7 +45,6 @@ pub(crate) struct Facts {
 #[derive(Debug, Clone, Copy)]
 struct Stepped {
     id: u32,
-    know: bool,
     instead: bool,
 }
 
@@ -143,7 +143,10 @@ impl Outbox {
             return *known;
         }
         let policy = self.policy.clone()?;
-        let before = self.deliveries[id as usize].clone();
+        let mut before = self.deliveries[id as usize].clone();
+        if let Ev::Claimed(edit) = ev {
+            before.kind = if edit { delivery::Kind::Edit } else { self.new_kind() };
+        }
         let moment = Timestamp(i64::from(at));
         let event = event(ev, moment, &policy);
         let real = delivery::step(&before, &event, moment, &policy).ok();
@@ -152,7 +155,6 @@ impl Outbox {
             None => real,
         };
         let stepped = seen.map(|step| Stepped {
-            know: step.effects.iter().any(|effect| matches!(effect, Effect::KnowMessage { .. })),
             instead: step.effects.contains(&Effect::SendInstead),
             id: self.number(step.delivery),
         });
@@ -160,38 +162,21 @@ impl Outbox {
         stepped
     }
 
-    /// The card says something new: one new message at first, then edits; a newer one overtakes what has not begun.
-    pub(crate) fn show_card(&mut self, world: &mut World, op: u8, content: u8) {
-        world.ops[op as usize].said = content;
-        if self.policy.is_none() {
-            return;
+    /// The card says something new. One that waits for its first call is worded when it is sent. (One that waits for a
+    /// repeat may yet turn out to have been shown as it was worded before: that is no row for what is new.)
+    pub(crate) fn show_card(&mut self, world: &mut World, op: u8) {
+        let any = self.bug == Some(Bug::RepeatCountsAsTheNextCard);
+        let untouched = |facts: Facts| facts.pending && (facts.attempts == 0 || any);
+        let waits = |row: &Row| row.id != 0 && (row.op, row.card) == (op, true) && untouched(self.facts(row.id - 1));
+        if self.policy.is_some() && !world.rows.iter().any(waits) {
+            self.add(world, op, 0, true);
         }
-        let mut at = 0;
-        while at < world.rows.len() {
-            let row = world.rows[at];
-            if row.id != 0 && (row.op, row.card) == (op, true) {
-                if let Some(stepped) = self.step(row.id - 1, Ev::Overtaken, 0) {
-                    world.rows[at].id = stepped.id + 1;
-                } else if self.facts(row.id - 1).pending {
-                    // The card's own message has not begun: it is written with what is true now.
-                    world.rows[at].content = content;
-                    return;
-                }
-            }
-            at += 1;
-        }
-        self.clear(world);
-        let first = world.ops[op as usize].flags & (flag::CARD_THERE | flag::CARD_KNOWN) == 0
-            && !world.rows.iter().any(|row| row.id != 0 && (row.op, row.card) == (op, true))
-            && content == Kind::Pending.card();
-        let kind = if first { self.new_kind() } else { delivery::Kind::Edit };
-        self.add(world, kind, op, content, true);
     }
 
     /// The outcome gets a message of its own.
     pub(crate) fn tell(&mut self, world: &mut World, op: u8, content: u8) {
         if self.policy.is_some() {
-            self.add(world, self.new_kind(), op, content, false);
+            self.add(world, op, content, false);
         }
     }
 
@@ -199,8 +184,8 @@ impl Outbox {
         delivery::Kind::New { on_unknown: self.on_unknown }
     }
 
-    fn add(&mut self, world: &mut World, kind: delivery::Kind, op: u8, content: u8, card: bool) {
-        let id = self.number(Delivery::new(kind, Timestamp(0))) + 1;
+    fn add(&mut self, world: &mut World, op: u8, content: u8, card: bool) {
+        let id = self.number(Delivery::new(self.new_kind(), Timestamp(0))) + 1;
         put(&mut world.rows, |row| row.id == 0, Row { id, op, content, card, shown: 0 });
     }
 
@@ -247,11 +232,11 @@ impl Sender {
 fn event(ev: Ev, at: Timestamp, policy: &Policy) -> Event {
     let soon = Timestamp(at.0 + 1);
     match ev {
-        Ev::Claimed => Event::Claimed { lease_end: at.plus(policy.lease) },
+        Ev::Claimed(_) => Event::Claimed { lease_end: at.plus(policy.lease) },
         Ev::Said(n, said) => {
             let attempt = u32::from(n);
             match said {
-                Said::Done => Event::Done { attempt, message_id: Some(MessageId(1)) },
+                Said::Done(copy) => Event::Done { attempt, message_id: Some(MessageId(i64::from(copy))) },
                 Said::NotSent => Event::NotSent { attempt, retry_at: soon },
                 Said::Throttled => Event::Throttled { attempt, until: soon },
                 Said::Gone => Event::Gone { attempt },
@@ -288,16 +273,16 @@ impl Cx<'_> {
             return Err("a card is gone and nothing is sent instead");
         }
         let op = &mut world.ops[slot.op as usize];
-        if stepped.know && slot.card {
-            op.flags |= flag::CARD_KNOWN;
+        if let (Ev::Said(_, Said::Done(copy)), true) = (ev, slot.card) {
+            // Numbers of messages grow within a chat: an older message never replaces a newer one.
+            op.known = if self.has(Bug::CardKnownByLastAnswer) { copy } else { op.known.max(copy) };
         }
         if slot.card && after.settled && !before.settled && !after.sent && !after.overtaken && !after.gone {
             op.flags |= flag::CARD_GIVEN_UP;
         }
         if stepped.instead {
-            op.flags &= !(flag::CARD_KNOWN | flag::CARD_THERE);
-            let kind = self.outbox.new_kind();
-            self.outbox.add(world, kind, slot.op, slot.content, true);
+            op.known = 0;
+            self.outbox.add(world, slot.op, slot.content, true);
         }
         Ok(true)
     }
@@ -326,13 +311,12 @@ pub(crate) fn follow(cx: &mut Cx<'_>, world: &World, out: &mut Follow) {
         }
     }
     for (at, post) in world.posts.iter().enumerate().filter(|(_, post)| post.left > 0) {
-        carry_out(cx, world, at, *post, out);
+        carry_out(world, at, *post, out);
     }
-    for (op, slot) in world.ops.iter().enumerate().filter(|(_, op)| op.flags & flag::CARD_THERE != 0) {
+    for (op, slot) in world.ops.iter().enumerate().filter(|(_, op)| op.copies > 0) {
         let mut after = *world;
-        if after.left.bad(|left| &mut left.vanish) {
-            after.ops[op].flags = slot.flags & !flag::CARD_THERE;
-            after.ops[op].visible = 0;
+        if slot.flags & flag::CARD_DELETED == 0 && after.left.bad(|left| &mut left.vanish) {
+            after.ops[op].flags |= flag::CARD_DELETED;
             out.push((Act::CardVanishes { op: op as u8 }, Ok(after)));
         }
     }
@@ -365,9 +349,24 @@ fn idle(cx: &mut Cx<'_>, world: &World, sender: u8, out: &mut Follow) {
                 if held && !cx.has(Bug::OutboxWithoutOrder) {
                     continue;
                 }
+                let overtaken = world.rows[row as usize + 1..]
+                    .iter()
+                    .any(|later| later.id != 0 && slot.card && (later.op, later.card) == (slot.op, true));
+                if overtaken {
+                    cx.push_row(*world, row, Ev::Overtaken, clock, Act::IsOvertaken { sender, row }, out);
+                    continue;
+                }
                 let mut after = *world;
-                after.senders[sender as usize] = Sender::Claimed { row, attempt: attempts + 1, lease };
-                cx.push_row(after, row, Ev::Claimed, clock, act, out);
+                let op = &mut after.ops[slot.op as usize];
+                let edits = if slot.card { op.known } else { 0 };
+                if slot.card {
+                    // Worded only now.
+                    let content = cx.machine.facts(op.id - 1).kind.card();
+                    op.said = content;
+                    after.rows[row as usize].content = content;
+                }
+                after.senders[sender as usize] = Sender::Claimed { row, attempt: attempts + 1, lease, edits };
+                cx.push_row(after, row, Ev::Claimed(edits != 0), clock, act, out);
             }
             NextAction::Tell(event) => {
                 let ev = if event == Event::LeaseEnded { Ev::LeaseEnded } else { Ev::PauseOver };
@@ -380,7 +379,7 @@ fn idle(cx: &mut Cx<'_>, world: &World, sender: u8, out: &mut Follow) {
             && matches!(other, Sender::Claimed { row: theirs, .. } if theirs == row)
         {
             let mut after = *world;
-            after.senders[sender as usize] = Sender::Claimed { row, attempt: attempts, lease };
+            after.senders[sender as usize] = Sender::Claimed { row, attempt: attempts, lease, edits: 0 };
             out.push((act, Ok(after)));
         }
     }
@@ -397,18 +396,10 @@ fn busy(cx: &mut Cx<'_>, world: &World, sender: u8, out: &mut Follow) {
     }
     match world.senders[at] {
         Sender::Idle => {}
-        Sender::Claimed { row, attempt, lease } => {
-            let slot = world.rows[row as usize];
-            let edit = cx.outbox.facts(slot.id - 1).edit;
+        Sender::Claimed { row, attempt, lease, edits } => {
             let mut after = *world;
-            if edit && world.ops[slot.op as usize].flags & flag::CARD_KNOWN == 0 {
-                // We never learnt which message to edit: the same as a message that is gone, without asking.
-                after.senders[at] = Sender::Answered { row, attempt, said: Said::Gone };
-                out.push((Act::WritesRow { sender }, Ok(after)));
-                return;
-            }
             if clock < lease {
-                put(&mut after.posts, |post| post.left == 0, Post { left: cx.scene.post_late, row, attempt });
+                put(&mut after.posts, |post| post.left == 0, Post { left: cx.scene.post_late, row, attempt, edits });
                 after.senders[at] = Sender::Waiting { row, attempt };
                 out.push((Act::WritesRow { sender }, Ok(after)));
             } else {
@@ -438,24 +429,28 @@ fn busy(cx: &mut Cx<'_>, world: &World, sender: u8, out: &mut Follow) {
 }
 
 /// Everything Telegram may do with one call.
-fn carry_out(cx: &Cx<'_>, world: &World, at: usize, post: Post, out: &mut Follow) {
+fn carry_out(world: &World, at: usize, post: Post, out: &mut Follow) {
     let slot = world.rows[post.row as usize];
-    let op = slot.op as usize;
     let mut without = *world;
     take(&mut without.posts, at);
-    let is_edit = cx.outbox.facts(slot.id - 1).edit;
     let mut after = without;
-    if is_edit && world.ops[op].flags & flag::CARD_THERE == 0 {
+    let op = &mut after.ops[slot.op as usize];
+    let newest = post.edits == op.copies;
+    if post.edits != 0 && newest && op.flags & flag::CARD_DELETED != 0 {
         answers(&after, post, Said::Gone, out);
     } else {
+        let mut copy = post.edits;
+        if slot.card && copy == 0 {
+            op.copies += 1;
+            op.flags &= !flag::CARD_DELETED;
+            copy = op.copies;
+        }
+        if slot.card && copy == op.copies {
+            op.visible = slot.content;
+        }
         let row = &mut after.rows[post.row as usize];
         row.shown = row.shown.saturating_add(1).min(5);
-        // A second copy of a card whose number we know stays as it is; edits go to the known one.
-        if slot.card && (is_edit || world.ops[op].flags & flag::CARD_KNOWN == 0) {
-            after.ops[op].flags |= flag::CARD_THERE;
-            after.ops[op].visible = slot.content;
-        }
-        answers(&after, post, Said::Done, out);
+        answers(&after, post, Said::Done(copy), out);
     }
     let mut after = without;
     if after.left.bad(|left| &mut left.blocked) {
@@ -498,14 +493,31 @@ pub(crate) fn check(cx: &Cx<'_>, world: &World) -> Result<(), Broken> {
     }
     for (i, op) in world.ops.iter().enumerate().filter(|(_, op)| op.id != 0) {
         let silent = !world.rows.iter().any(|row| row.id != 0 && row.card && row.op as usize == i);
-        let there = op.flags & flag::CARD_THERE != 0;
+        let there = op.copies > 0 && op.flags & flag::CARD_DELETED == 0;
         if silent && there && op.flags & flag::CARD_GIVEN_UP == 0 && op.visible != op.said {
             return Err("everything is said and the card still shows something older");
         }
         let truth = cx.machine.facts(op.id - 1).kind;
+        if silent && op.flags & flag::CARD_GIVEN_UP == 0 && op.said != truth.card() {
+            return Err("everything is said and the card was not told of the last change");
+        }
         if op.visible == Kind::Created.card() && truth != Kind::Created {
             return Err("a card says «created» and nothing is");
         }
     }
     Ok(())
+}
+
+/// Whether every idle sender sees a row that is due and that no earlier one holds back.
+pub(crate) fn all_idle_are_due(cx: &Cx<'_>, world: &World) -> bool {
+    let open = |row: &&Row| row.id != 0 && cx.outbox.facts(row.id - 1).holds_back;
+    let first_of = |op: u8| world.rows.iter().filter(open).find(|row| row.op == op);
+    let mut idle = (0..cx.scene.senders).filter(|sender| world.senders[*sender as usize] == Sender::Idle).peekable();
+    idle.peek().is_some()
+        && idle.all(|sender| {
+            let clock = world.clock(sender as usize);
+            let due =
+                |row: &Row| !matches!(cx.outbox.next(row.id - 1, clock), NextAction::Wait(_) | NextAction::Nothing);
+            (0..world.ops.len() as u8).filter_map(first_of).any(due)
+        })
 }

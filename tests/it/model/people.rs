@@ -81,6 +81,8 @@ fn handler(cx: &mut Cx<'_>, world: &World, replica: u8, out: &mut Follow) {
         out.push((Act::HandlerDies(replica), Ok(dies)));
     }
     match mine {
+        // Replicas handle alike: the second is asked only while the first is busy.
+        Handler::Idle if replica == 1 && world.handlers[0] == Handler::Idle => {}
         Handler::Idle => {
             for (i, update) in world.updates.iter().enumerate().filter(|(_, update)| update.stage == Stage::Stored) {
                 let mut after = *world;

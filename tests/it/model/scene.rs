@@ -9,8 +9,6 @@ use zayavka::domain::{
 
 use super::{machine::ticks, world::Left};
 
-const ANY: u8 = u8::MAX;
-
 /// One walk's bounds.
 pub(crate) struct Scene {
     pub(crate) name: &'static str,
@@ -68,6 +66,20 @@ fn policy(promise: Promise) -> Policy {
     }
 }
 
+/// Shorter still, for scenes that are about people: clocks agree, calls land or do not within a tick.
+fn brisk(promise: Promise) -> Policy {
+    Policy {
+        settle: ticks(1),
+        looks: 1,
+        patience: ticks(2),
+        look_patience: ticks(2),
+        backoff_most: ticks(1),
+        watch: ticks(1),
+        tell_after: ticks(1),
+        ..policy(promise)
+    }
+}
+
 fn outbox_policy() -> delivery::Policy {
     delivery::Policy {
         request_timeout: ticks(1),
@@ -79,7 +91,7 @@ fn outbox_policy() -> delivery::Policy {
     }
 }
 
-fn core(name: &'static str, policy: Policy) -> Scene {
+fn core(name: &'static str, policy: Policy, trouble: u8) -> Scene {
     Scene {
         name,
         policy,
@@ -98,7 +110,8 @@ fn core(name: &'static str, policy: Policy) -> Scene {
         by_hand: true,
         skews: &[0, 1],
         left: Left {
-            trouble: 3,
+            trouble,
+            slow: 2,
             crash: 2,
             lost: 3,
             refuse: 1,
@@ -107,8 +120,6 @@ fn core(name: &'static str, policy: Policy) -> Scene {
             exists: 1,
             unsure: 1,
             doubled: 1,
-            jump: 0,
-            beyond: 0,
             staff: 1,
             cancel: 1,
             ..Left::default()
@@ -116,68 +127,84 @@ fn core(name: &'static str, policy: Policy) -> Scene {
     }
 }
 
-/// All scenes, the quick ones first.
-pub(crate) fn all(long: bool) -> Vec<Scene> {
-    let searchable = || policy(Promise::Searchable);
-    let resend = || Policy { on_absent: OnAbsent::Resend, ..searchable() };
-    let forgetful = || Policy { key_life: Some(ticks(14)), ..policy(Promise::Keyed) };
-    let sightless = || Policy { can_look: false, ..policy(Promise::Keyed) };
-    let mut scenes = vec![
-        core("blind", policy(Promise::Blind)),
-        core("keyed, no lookup", sightless()),
-        core("keyed", policy(Promise::Keyed)),
-        Scene { key_life: Some(14), ..core("keyed, forgets keys", forgetful()) },
-        core("searchable", searchable()),
-        core("searchable, resends", resend()),
-    ];
-    let _ = long;
-    scenes.extend([
-        taps("taps, searchable", searchable()),
-        taps("taps, keyed", policy(Promise::Keyed)),
-        taps("taps, blind", policy(Promise::Blind)),
-    ]);
-    scenes.extend([
-        outbox("outbox, repeat", searchable(), OnUnknown::Repeat),
-        outbox("outbox, review", policy(Promise::Blind), OnUnknown::Review),
-        outbox("outbox, drop", policy(Promise::Keyed), OnUnknown::Drop),
-    ]);
-    scenes
+fn searchable() -> Policy {
+    policy(Promise::Searchable)
 }
 
-fn taps(name: &'static str, policy: Policy) -> Scene {
-    Scene {
+fn resending() -> Policy {
+    Policy { on_absent: OnAbsent::Resend, ..searchable() }
+}
+
+fn forgetful() -> Policy {
+    Policy { key_life: Some(ticks(14)), ..policy(Promise::Keyed) }
+}
+
+fn sightless() -> Policy {
+    Policy { can_look: false, ..policy(Promise::Keyed) }
+}
+
+/// One confirmed operation between two workers and a CRM of each promise; `trouble` pieces of bad luck in any order.
+pub(crate) fn promises(trouble: u8) -> Vec<Scene> {
+    let jumping = core("searchable, clock jumps", searchable(), trouble);
+    let beyond = core("searchable, held beyond", resending(), trouble);
+    vec![
+        core("blind", policy(Promise::Blind), trouble),
+        core("keyed, no lookup", sightless(), trouble),
+        core("keyed", policy(Promise::Keyed), trouble),
+        Scene { key_life: Some(14), ..core("keyed, forgets keys", forgetful(), trouble) },
+        core("searchable", searchable(), trouble),
+        core("searchable, resends", resending(), trouble),
+        Scene { left: Left { jump: 1, staff: 0, ..jumping.left }, ..jumping },
+        Scene { left: Left { beyond: 1, ..beyond.left }, ..beyond },
+    ]
+}
+
+/// People and their taps, handled by two replicas: one person who taps three times, edits after a rejection, cancels, and
+/// finds old buttons; two people who tap each other's.
+pub(crate) fn taps(trouble: u8) -> Vec<Scene> {
+    let one = |name, policy| Scene {
         workers: 1,
         from_taps: true,
-        people: 2,
         by_hand: false,
         skews: &[0],
         late: 1,
+        lag: 0,
         left: Left {
+            trouble,
+            slow: 1,
             crash: 2,
             lost: 1,
             refuse: 1,
+            redeliver: 1,
             staff: 1,
             tap: 3,
-            foreign: 1,
-            redeliver: 1,
             edit: 1,
             cancel: 1,
             ..Left::default()
         },
-        ..core(name, policy)
-    }
+        ..core(name, policy, trouble)
+    };
+    let two = one("two people tap", brisk(Promise::Keyed));
+    vec![
+        one("one person taps, blind", brisk(Promise::Blind)),
+        one("one person taps, keyed", brisk(Promise::Keyed)),
+        one("one person taps, searchable", brisk(Promise::Searchable)),
+        Scene { people: 2, left: Left { foreign: 1, edit: 0, cancel: 0, refuse: 0, staff: 0, ..two.left }, ..two },
+    ]
 }
 
-fn outbox(name: &'static str, policy: Policy, on_unknown: OnUnknown) -> Scene {
-    Scene {
+/// What is said, in a chat where answers get lost, cards vanish and the bot is blocked.
+pub(crate) fn outbox(trouble: u8) -> Vec<Scene> {
+    let scene = |name, policy, on_unknown| Scene {
         outbox_policy: Some(outbox_policy()),
         on_unknown,
         workers: 1,
         senders: 2,
         by_hand: false,
-        skews: &[0, 1],
         late: 1,
         left: Left {
+            trouble,
+            slow: 1,
             lost: 1,
             refuse: 1,
             staff: 1,
@@ -188,6 +215,11 @@ fn outbox(name: &'static str, policy: Policy, on_unknown: OnUnknown) -> Scene {
             post_not_sent: 1,
             ..Left::default()
         },
-        ..core(name, policy)
-    }
+        ..core(name, policy, trouble)
+    };
+    vec![
+        scene("outbox, drop", policy(Promise::Keyed), OnUnknown::Drop),
+        scene("outbox, repeat", searchable(), OnUnknown::Repeat),
+        scene("outbox, review", policy(Promise::Blind), OnUnknown::Review),
+    ]
 }

@@ -6,7 +6,7 @@ use super::{
     machine::{Ev, Kind, Machine, effects},
     outbox::Outbox,
     scene::Scene,
-    world::{Call, Made, Op, Phase, Sender, Update, Worker, World, flag, put, spend, take},
+    world::{Call, Made, Op, Phase, Sender, Update, Worker, World, flag, put, slow, take},
 };
 
 /// A promise that does not hold, in words.
@@ -52,7 +52,58 @@ impl<'a> Cx<'a> {
                 }
             }
         }
-        out.push((super::act::Act::Tick, Ok(self.tick(world))));
+        if let Some(held) = self.may_wait(world) {
+            out.push((super::act::Act::Tick, Ok(self.tick(&held))));
+        }
+    }
+
+    /// Time passes freely while everybody waits for something. Time that passes while a worker has something in hand, or
+    /// while what is due lies untouched, is bad luck and is paid for; who is held up once may be so for any time.
+    fn may_wait(&mut self, world: &World) -> Option<World> {
+        let mut held = *world;
+        let mut idle_and_due = false;
+        let mut some_idle_not_due = false;
+        for worker in 0..self.scene.workers {
+            let in_hand = match world.workers[worker as usize] {
+                Worker::Idle => {
+                    let due = self.is_due(world, worker);
+                    idle_and_due |= due;
+                    some_idle_not_due |= !due;
+                    false
+                }
+                Worker::Waiting { op, attempt } => !world.awaits(op, attempt),
+                _ => true,
+            };
+            held.hold_up(in_hand, slow::WORKER << worker)?;
+        }
+        held.hold_up(idle_and_due && !some_idle_not_due, slow::DOWN)?;
+        for replica in 0..2_u8 {
+            held.hold_up(world.handlers[replica as usize] != super::world::Handler::Idle, slow::HANDLER << replica)?;
+        }
+        let stored = world.updates.iter().any(|update| !settled(update));
+        held.hold_up(stored && world.handlers.contains(&super::world::Handler::Idle), slow::DOWN)?;
+        for sender in 0..self.scene.senders {
+            let in_hand = match world.senders[sender as usize] {
+                Sender::Idle => false,
+                Sender::Waiting { row, attempt } => {
+                    !world.posts.iter().any(|post| post.left > 0 && (post.row, post.attempt) == (row, attempt))
+                }
+                _ => true,
+            };
+            held.hold_up(in_hand, slow::SENDER << sender)?;
+        }
+        held.hold_up(super::outbox::all_idle_are_due(self, world), slow::DOWN)?;
+        held.lose_the_overdue()?;
+        Some(held)
+    }
+
+    fn is_due(&mut self, world: &World, worker: u8) -> bool {
+        use super::machine::Next;
+        let clock = world.clock(worker as usize);
+        world
+            .ops
+            .iter()
+            .any(|op| op.id != 0 && !matches!(self.machine.next(op.id - 1, clock), Next::Wait | Next::Nothing))
     }
 
     /// One event for one operation: state, effects and their rows in one commit. `Ok(false)` = the pair is illegal.
@@ -102,7 +153,7 @@ impl<'a> Cx<'a> {
         }
         world.ops[op as usize] = slot;
         if has(effects::SHOW_CARD) {
-            self.outbox.show_card(world, op, after.kind.card());
+            self.outbox.show_card(world, op);
         }
         if has(effects::TELL) {
             self.outbox.tell(world, op, after.kind.card());
@@ -242,7 +293,7 @@ impl<'a> Cx<'a> {
         let id = self.machine.confirmed() + 1;
         let op = Op { id, label, flags: flag::SLOT, ..Op::default() };
         let at = put(&mut world.ops, |op| op.id == 0, op);
-        self.outbox.show_card(world, at as u8, Kind::Pending.card());
+        self.outbox.show_card(world, at as u8);
     }
 }
 

@@ -36,6 +36,16 @@ pub(crate) struct Bad {
     pub(crate) path: Vec<String>,
 }
 
+impl std::fmt::Display for Bad {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "  broken: {}", self.broken)?;
+        for (i, act) in self.path.iter().enumerate() {
+            writeln!(f, "  {:>3}. {act}", i + 1)?;
+        }
+        Ok(())
+    }
+}
+
 #[derive(Default)]
 struct Already(u64);
 
@@ -120,6 +130,20 @@ fn is_excused(world: &World) -> bool {
     })
 }
 
+/// Who has put down what was in hand is not held up any more; when anybody acts, the service is not down.
+fn rest(before: &World, follow: &mut super::step::Follow) {
+    for (act, after) in follow {
+        if let Ok(after) = after {
+            *after = after.rested();
+            let acted =
+                (after.workers, after.handlers, after.senders) != (before.workers, before.handlers, before.senders);
+            if acted && *act != super::act::Act::Tick {
+                after.slow &= !super::world::slow::DOWN;
+            }
+        }
+    }
+}
+
 /// Walks one scene to its end, or to the first broken promise.
 #[expect(clippy::disallowed_methods, reason = "how long the walk took is printed, nothing depends on it")]
 pub(crate) fn walk(scene: &Scene, bug: Option<Bug>) -> Walked {
@@ -169,6 +193,7 @@ pub(crate) fn walk(scene: &Scene, bug: Option<Bug>) -> Walked {
             }
             follow.clear();
             cx.follow(world, &mut follow);
+            rest(world, &mut follow);
             for (act, after) in &follow {
                 walked.steps += 1;
                 match after {
@@ -253,6 +278,7 @@ fn retrace(cx: &mut Cx<'_>, prints: &[u128], parents: &[u32], index: u32) -> Vec
     for step in &chain[1..] {
         let mut follow = Vec::new();
         cx.follow(&world, &mut follow);
+        rest(&world, &mut follow);
         for (act, after) in follow {
             if let Ok(after) = after
                 && fingerprint(&after) == prints[*step as usize]

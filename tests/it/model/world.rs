@@ -26,12 +26,22 @@ pub(crate) mod flag {
     pub(crate) const CASE: u8 = 8;
     /// The place is taken.
     pub(crate) const SLOT: u8 = 16;
-    /// Its card's message number is known to us.
-    pub(crate) const CARD_KNOWN: u8 = 32;
-    /// Its card is there in the chat.
-    pub(crate) const CARD_THERE: u8 = 64;
+    /// Its newest card was deleted in the chat.
+    pub(crate) const CARD_DELETED: u8 = 64;
     /// Something about its card was given up on: its text may be old.
     pub(crate) const CARD_GIVEN_UP: u8 = 128;
+}
+
+/// Who may be held up.
+pub(crate) mod slow {
+    /// A worker, by its number.
+    pub(crate) const WORKER: u8 = 1;
+    /// An outbox sender, by its number.
+    pub(crate) const SENDER: u8 = 4;
+    /// An update handler, by its number.
+    pub(crate) const HANDLER: u8 = 16;
+    /// Nobody takes up what is due.
+    pub(crate) const DOWN: u8 = 64;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -45,8 +55,12 @@ pub(crate) struct Op {
     pub(crate) flags: u8,
     /// What the newest card row says.
     pub(crate) said: u8,
-    /// What the card in the chat says.
+    /// What the newest card in the chat says.
     pub(crate) visible: u8,
+    /// How many messages were made for its card.
+    pub(crate) copies: u8,
+    /// Which of them we know, and edit; 0 = none.
+    pub(crate) known: u8,
 }
 
 /// Where a draft stands.
@@ -196,7 +210,8 @@ pub(crate) struct Row {
 /// What a Telegram call ended in, as the sender saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Said {
-    Done,
+    /// Which copy of its card it made or changed; 0 for other messages.
+    Done(u8),
     NotSent,
     Throttled,
     Gone,
@@ -213,6 +228,7 @@ pub(crate) enum Sender {
         row: u8,
         attempt: u8,
         lease: i8,
+        edits: u8,
     },
     Waiting {
         row: u8,
@@ -231,6 +247,8 @@ pub(crate) struct Post {
     pub(crate) left: u8,
     pub(crate) row: u8,
     pub(crate) attempt: u8,
+    /// Which copy of the card it edits; 0 = it makes a new message.
+    pub(crate) edits: u8,
 }
 
 /// How much of each kind may still go wrong or be done; 255 = any number of times.
@@ -238,6 +256,7 @@ pub(crate) struct Post {
 pub(crate) struct Left {
     /// Bad luck of all kinds together.
     pub(crate) trouble: u8,
+    pub(crate) slow: u8,
     pub(crate) crash: u8,
     pub(crate) lost: u8,
     pub(crate) refuse: u8,
@@ -265,6 +284,8 @@ pub(crate) struct Left {
 pub(crate) struct World {
     /// How far the second replica's clock is ahead.
     pub(crate) skew: i8,
+    /// Who is held up, as bits: time passes although they have something in hand. See [`slow`].
+    pub(crate) slow: u8,
     pub(crate) drafts: [Draft; 2],
     /// Which labels their own person tapped, as bits.
     pub(crate) tapped: u8,
@@ -290,6 +311,61 @@ impl Left {
 impl World {
     pub(crate) fn clock(&self, replica: usize) -> i8 {
         if replica == 1 { self.skew } else { 0 }
+    }
+
+    /// Whether a call may still be answered.
+    pub(crate) fn awaits(&self, op: u8, attempt: u8) -> bool {
+        self.calls.iter().any(|call| call.left > 0 && (call.op, call.attempt) == (op, attempt))
+    }
+
+    /// Somebody is held up: free for who is already, or is not busy; otherwise one piece of bad luck.
+    pub(crate) fn hold_up(&mut self, busy: bool, who: u8) -> Option<()> {
+        if busy && self.slow & who == 0 {
+            if !self.left.bad(|left| &mut left.slow) {
+                return None;
+            }
+            self.slow |= who;
+        }
+        Some(())
+    }
+
+    /// A call that somebody waits for and that nobody has carried out in its time never arrives: bad luck.
+    pub(crate) fn lose_the_overdue(&mut self) -> Option<()> {
+        for Call { left, op, attempt, .. } in self.calls {
+            let waited_for = self.workers.contains(&Worker::Waiting { op, attempt });
+            if left == 1 && waited_for && !self.left.bad(|left| &mut left.lost) {
+                return None;
+            }
+        }
+        for Post { left, row, attempt, .. } in self.posts {
+            let waited_for = self.senders.contains(&Sender::Waiting { row, attempt });
+            if left == 1 && waited_for && !self.left.bad(|left| &mut left.post_lost) {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Who has nothing in hand is not held up.
+    pub(crate) fn rested(mut self) -> Self {
+        for i in 0..2 {
+            if self.workers[i] == Worker::Idle {
+                self.slow &= !(slow::WORKER << i);
+            }
+            if self.senders[i] == Sender::Idle {
+                self.slow &= !(slow::SENDER << i);
+            }
+            if self.handlers[i] == Handler::Idle {
+                self.slow &= !(slow::HANDLER << i);
+            }
+        }
+        // Updates and handlers have no order among themselves: one order stands for all.
+        if self.handlers == [Handler::Idle; 2] {
+            self.updates.sort_unstable_by_key(|update| {
+                (update.stage == Stage::None, update.stage as u8, update.by, update.label)
+            });
+        }
+        self
     }
 
     /// The tickets of one label, as bits; `keyed` = only those that carry our key.
