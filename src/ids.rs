@@ -108,6 +108,12 @@ impl ExternalKey {
     pub fn derive(bot: BotId, draft: DraftId, version: ConfirmVersion) -> Self {
         Self(Uuid::new_v5(&KEY_SPACE, format!("{bot}/{draft}/{version}").as_bytes()))
     }
+
+    /// The key of another record the same ticket needs, made by a step of that name.
+    #[must_use]
+    pub fn of_step(self, step: &str) -> Self {
+        Self(Uuid::new_v5(&self.0, step.as_bytes()))
+    }
 }
 
 impl fmt::Display for ExternalKey {

@@ -1,7 +1,7 @@
 //! The service turned by hand, one round after another: what the loops do, in the order of the flow, without waiting.
 //! Tests hold the clock and turn; nothing here is another way of doing the work.
 
-use std::{collections::HashSet, time::Duration};
+use std::time::Duration;
 
 use super::App;
 use crate::{
@@ -64,8 +64,8 @@ impl App {
         let bot = self.config.telegram.bot_id;
         let operation = self.worker.next_due().await?;
         let message = self.outbox.due().await?.again_at;
-        let update = inbox::next_left_over(reader, bot, &HashSet::new()).await?;
         let now = self.clock.now();
+        let update = inbox::next_lease_end(reader, bot, now).await?;
         Ok([operation, message, update].into_iter().flatten().filter(|moment| *moment > now).min())
     }
 

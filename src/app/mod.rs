@@ -27,7 +27,7 @@ use crate::{
     staff::Staff,
     store::{Store, StoreError, operations::Author, settings},
     telegram::{Answer, BotName, Telegram},
-    worker::{Worker, remind::Reminder},
+    worker::{SharedTokens, Worker, remind::Reminder},
 };
 
 pub use desk::{author, desk, roster};
@@ -143,8 +143,14 @@ impl App {
         let staff = Staff { username: username.clone(), ..desk };
         let roster = staff.roster.clone();
         let Checked { catalog, crm, policy, .. } = checked;
-        let (crm, policy) = (Arc::new(crm), Arc::new(policy));
         let bot = config.telegram.bot_id;
+        let tokens = SharedTokens {
+            store: store.clone(),
+            holder: author.worker.clone(),
+            patience: config.crm.request_timeout * 2,
+            clock: Arc::clone(&clock),
+        };
+        let (crm, policy) = (Arc::new(crm.with_tokens(Arc::new(tokens))), Arc::new(policy));
         let dialog = Dialog {
             bot,
             username: username.clone(),

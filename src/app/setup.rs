@@ -64,6 +64,13 @@ pub fn check(config: &Config) -> Result<Checked, Problems> {
     for problem in policy.iter().flat_map(Policy::problems) {
         problems.error(&config.source, None, format!("`{}` {}", problem.setting, problem.what), problem.hint);
     }
+    if let (Some(crm), Some(policy)) = (&crm, &policy)
+        && policy.on_absent == OnAbsent::Resend
+        && let Some(why) = crm.resend_refusal(policy.settle)
+    {
+        let what = format!("`crm.reconcile.on_absent` is \"resend\", which could make a second ticket: {why}");
+        problems.error(&config.source, None, what, "\"review\": a person decides");
+    }
     for (setting, what) in delivery_policy(config).problems() {
         problems.error(&config.source, None, format!("`{setting}` {what}"), "");
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value, context};
 
-pub use check::{Mistake, check};
+pub use check::{Mistake, check, samples};
 
 use crate::{
     domain::{

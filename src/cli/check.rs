@@ -1,37 +1,30 @@
-//! `zayavka check`: every problem at once, and what the CRM can promise.
+//! `zayavka check`: every problem at once, what the CRM can promise, and the exact request each form would send.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
-use super::{Exit, complain};
+use super::{Exit, complain, sample};
 use crate::{
-    app,
-    config::{self, Config},
-    domain::outcome::Promise,
+    app::{self, Checked},
+    clock::{Clock as _, SystemClock},
+    config::{self, Config, duration},
+    crm::Expiry,
+    domain::{form::Form, operation::OnAbsent, outcome::Promise},
+    ids::{BotId, ConfirmVersion, DraftId, ExternalKey},
 };
+
+/// How long before its end a credential is spoken of.
+const SOON: Duration = Duration::from_secs(21 * 86_400);
 
 pub(super) fn run(path: &Path, json: bool) -> Exit {
     let checked = Config::load(Some(path), &config::environment()).and_then(|config| app::check(&config));
     match checked {
         Ok(checked) => {
             complain(&checked.warnings);
-            let figures = checked.crm.figures();
-            let promise = checked.crm.promise();
-            let forms: Vec<_> = checked.catalog.forms.iter().map(|form| form.id.as_str()).collect();
+            let notes = notes(&checked);
             if json {
-                let report = serde_json::json!({
-                    "ok": true,
-                    "forms": forms,
-                    "languages": checked.catalog.texts.langs(),
-                    "profile": checked.crm.profile().meta.name,
-                    "promise": promise,
-                    "settle_ms": u64::try_from(checked.policy.settle.as_millis()).unwrap_or(u64::MAX),
-                    "looks": checked.policy.looks,
-                    "per_second": figures.per_second,
-                });
-                println!("{report}");
+                println!("{}", report(&checked, &notes))
             } else {
-                println!("All is well: {} form(s): {}.", forms.len(), forms.join(", "));
-                println!("CRM profile {}: {}", checked.crm.profile().meta.name, in_words(promise));
+                show(&checked, &notes)
             }
             Exit::Done
         }
@@ -45,6 +38,102 @@ pub(super) fn run(path: &Path, json: bool) -> Exit {
             Exit::NotWell
         }
     }
+}
+
+fn show(checked: &Checked, notes: &[String]) {
+    for form in &checked.catalog.forms {
+        println!("Form {}: its ticket, with sample answers and without secrets:", form.id);
+        println!("{}", indented(&request(checked, form)));
+    }
+    let (policy, profile) = (&checked.policy, checked.crm.profile());
+    println!("CRM profile {}: {}", profile.meta.name, in_words(checked.crm.promise()));
+    if checked.crm.can_look() {
+        let absent = match policy.on_absent {
+            OnAbsent::Review => "a human decides",
+            OnAbsent::Resend => "it is made again",
+        };
+        println!(
+            "  A lost one is looked for {} times, {} apart, from {} on; if it is not there, {absent}.",
+            policy.looks,
+            duration::show(policy.spacing),
+            duration::show(policy.settle)
+        );
+    }
+    for wanted in &profile.prerequisites {
+        println!("  Needed: {}", wanted.text);
+    }
+    for note in notes {
+        println!("  Note: {note}");
+    }
+    let forms: Vec<_> = checked.catalog.forms.iter().map(|form| form.id.as_str()).collect();
+    println!("All is well: {} form(s): {}.", forms.len(), forms.join(", "));
+}
+
+fn report(checked: &Checked, notes: &[String]) -> serde_json::Value {
+    let forms: Vec<_> = checked.catalog.forms.iter().map(|form| form.id.as_str()).collect();
+    let requests: serde_json::Map<_, _> =
+        checked.catalog.forms.iter().map(|form| (form.id.clone(), request(checked, form).into())).collect();
+    let profile = checked.crm.profile();
+    serde_json::json!({
+        "ok": true,
+        "forms": forms,
+        "languages": checked.catalog.texts.langs(),
+        "profile": profile.meta.name,
+        "promise": checked.crm.promise(),
+        "verified": profile.meta.verified.as_ref().map(|verified| &verified.against),
+        "settle_ms": u64::try_from(checked.policy.settle.as_millis()).unwrap_or(u64::MAX),
+        "looks": checked.policy.looks,
+        "on_absent": checked.policy.on_absent,
+        "per_second": checked.crm.figures().per_second,
+        "prerequisites": profile.prerequisites.iter().map(|wanted| &wanted.text).collect::<Vec<_>>(),
+        "requests": requests,
+        "notes": notes,
+    })
+}
+
+/// The request of one form; the key is one that no draft ever has.
+fn request(checked: &Checked, form: &Form) -> String {
+    let key = ExternalKey::derive(BotId(0), DraftId(uuid::Uuid::nil()), ConfirmVersion(0));
+    match sample::order(&checked.catalog, form, key) {
+        Ok(order) => checked.crm.dry_run(&order),
+        Err(why) => why,
+    }
+}
+
+/// What an operator should know, though nothing is wrong.
+fn notes(checked: &Checked) -> Vec<String> {
+    let meta = &checked.crm.profile().meta;
+    let mut notes = Vec::new();
+    if meta.verified.is_none() {
+        let claim = match (meta.promise, checked.crm.promise()) {
+            (claimed, given) if claimed == given => "",
+            _ => " What it claims of repeats is not relied on.",
+        };
+        notes.push(format!(
+            "the profile is unverified: written from documents, not tried against a live system; a human settles the unknown.{claim} `zayavka probe` tries it."
+        ));
+    }
+    notes.extend(checked.crm.expiries().iter().filter_map(expiry));
+    notes
+}
+
+fn expiry(expiry: &Expiry) -> Option<String> {
+    if let Some(days) = expiry.days {
+        return Some(format!(
+            "`crm.secrets.{}` lives {days} days from its making: put a new one in time",
+            expiry.secret
+        ));
+    }
+    let at = expiry.at?;
+    let now = SystemClock.now();
+    if at <= now {
+        return Some(format!("`crm.secrets.{}` ended at {at}", expiry.secret));
+    }
+    (at <= now.plus(SOON)).then(|| format!("`crm.secrets.{}` ends at {at}: put a new one in time", expiry.secret))
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
 }
 
 fn in_words(promise: Promise) -> &'static str {

@@ -6,7 +6,9 @@ mod doctor;
 mod migrate;
 mod ops;
 mod person;
+mod probe;
 mod queue;
+mod sample;
 mod sandbox;
 mod service;
 mod why;
@@ -67,6 +69,8 @@ enum Command {
     Run(service::RunArgs),
     /// Check configuration, forms, profiles and texts: every problem at once, with file and line.
     Check,
+    /// Measure the CRM in a sandbox of yours: is our key kept, how soon is it found, what does a repeat do.
+    Probe(probe::ProbeArgs),
     /// The database's schema.
     #[command(subcommand)]
     Migrate(migrate::MigrateCommand),
@@ -95,6 +99,7 @@ pub async fn run(arguments: Vec<std::ffi::OsString>) -> ExitCode {
         Command::Ops(args) => ops::run(&cli.common.config, args, cli.common.json).await,
         Command::Why(args) => why::run(&cli.common.config, &args, cli.common.json).await,
         Command::Doctor(args) => doctor::run(&cli.common.config, &args, cli.common.json).await,
+        Command::Probe(args) => probe::run(&cli.common.config, &args, cli.common.json).await,
         Command::Migrate(command) => migrate::run(&cli.common.config, &command, cli.common.json).await,
     };
     exit.into()

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use crate::catalog::profile::{
-    model::{Source, SourcePlace},
+    model::{Same, Source, SourcePlace},
     path::{JsonPath, scalar},
     rule::{Condition, Rule, Subject, Test, Wanted},
     template::Scope,
@@ -159,17 +159,22 @@ fn test_json(test: &Test, value: &Json, scope: &Scope) -> bool {
     }
 }
 
-/// Whether a record holds a text at a path, exactly or in any case. `None`: it has nothing there at all.
-pub(super) fn record_holds(
-    record: &Json,
-    paths: &[JsonPath],
-    wanted: &str,
-    ignore_case: bool,
-    scope: &Scope,
-) -> Option<bool> {
+/// Whether a record holds a text at a path. `None`: it has nothing there at all.
+pub(super) fn record_holds(record: &Json, paths: &[JsonPath], wanted: &str, same: Same, scope: &Scope) -> Option<bool> {
     let found: Vec<&Json> = paths.iter().flat_map(|path| path.select(record, scope)).collect();
-    let same = |text: String| if ignore_case { text.to_lowercase() == wanted.to_lowercase() } else { text == wanted };
-    (!found.is_empty()).then(|| found.into_iter().filter_map(scalar).any(same))
+    let is_same = |text: String| match same {
+        Same::Exact => text == wanted,
+        Same::IgnoreCase => text.to_lowercase() == wanted.to_lowercase(),
+        Same::Contains => text.contains(wanted),
+        Same::Digits => last_digits(&text).is_some_and(|digits| Some(digits) == last_digits(wanted)),
+    };
+    (!found.is_empty()).then(|| found.into_iter().filter_map(scalar).any(is_same))
+}
+
+/// The last ten digits of a telephone number: `+7 999…` and `8 999…` are one. Fewer than seven are no number.
+fn last_digits(text: &str) -> Option<String> {
+    let digits: Vec<char> = text.chars().filter(char::is_ascii_digit).collect();
+    (digits.len() >= 7).then(|| digits.iter().skip(digits.len().saturating_sub(10)).collect())
 }
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT` as Unix time in seconds.

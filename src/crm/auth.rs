@@ -23,17 +23,33 @@ pub(super) struct Wire {
     pub(super) body: Option<String>,
 }
 
+/// What credentials are made of.
+#[derive(Clone, Copy)]
+pub(super) struct Credentials<'a> {
+    pub(super) auth: &'a Auth,
+    /// Further headers: name, and the secret's name.
+    pub(super) headers: &'a [(String, String)],
+    pub(super) vars: &'a Vars,
+    pub(super) secrets: &'a Secrets,
+    /// The token asked for, where the profile works with one.
+    pub(super) token: &'a str,
+}
+
 /// What stands for a secret in a text for people.
-const MASK: &str = "***";
+pub(super) const MASK: &str = "***";
 
 /// Adds the credentials to a request.
 ///
 /// # Errors
 /// A template of the credentials cannot be rendered.
-pub(super) fn authorize(request: Rendered, auth: &Auth, vars: &Vars, secrets: &Secrets) -> Result<Wire, Unwritable> {
+pub(super) fn authorize(request: Rendered, with: &Credentials<'_>) -> Result<Wire, Unwritable> {
+    let Credentials { auth, headers: further, vars, secrets, token } = *with;
     let secret = |name: &str| secrets.get(name).map(ExposeSecret::expose_secret).unwrap_or_default();
     let Rendered { method, url, headers, body } = request;
     let mut wire = Wire { method, url, headers, basic: None, body };
+    for (name, from) in further.iter().filter(|(_, from)| !secret(from).is_empty()) {
+        wire.headers.push((name.clone(), secret(from).to_owned()));
+    }
     match auth {
         Auth::None => {}
         Auth::Header { name, prefix, secret: from } => {
@@ -55,6 +71,10 @@ pub(super) fn authorize(request: Rendered, auth: &Auth, vars: &Vars, secrets: &S
         Auth::BodyField { name, secret: from } => {
             wire.body = wire.body.map(|body| with_field(&body, name, secret(from)))
         }
+        Auth::BodyAt { pointer, secret: from } => {
+            wire.body = wire.body.map(|body| with_value(&body, pointer, secret(from)))
+        }
+        Auth::Token(kind) => wire.headers.push((kind.header.clone(), format!("{}{token}", kind.prefix))),
     }
     Ok(wire)
 }
@@ -72,6 +92,15 @@ fn with_field(body: &str, name: &str, value: &str) -> String {
             format!("{}={}{and}{body}", percent_encoded(name), percent_encoded(value))
         }
     }
+}
+
+/// Puts a value into a place of a JSON body. The body was written by the same library, so all else stays as it was.
+fn with_value(body: &str, pointer: &str, value: &str) -> String {
+    let Ok(mut json) = serde_json::from_str::<Json>(body) else { return body.to_owned() };
+    if let Some(place) = json.pointer_mut(pointer) {
+        *place = Json::from(value);
+    }
+    json.to_string()
 }
 
 /// The secrets with every letter hidden, to show a request to people.
@@ -105,7 +134,10 @@ mod tests {
         };
         let secrets = Secrets::from([("key".to_owned(), SecretString::from("se/cr et"))]);
         let vars = Vars::from([("email".to_owned(), Json::from("a@b.ru"))]);
-        authorize(request, auth, &vars, &secrets).expect("it renders")
+        let headers = [("x-app".to_owned(), "key".to_owned()), ("x-none".to_owned(), "absent".to_owned())];
+        let headers = if url.ends_with("/app") { &headers[..] } else { &[] };
+        authorize(request, &Credentials { auth, headers, vars: &vars, secrets: &secrets, token: "t0k" })
+            .expect("it renders")
     }
 
     #[test]
@@ -113,6 +145,14 @@ mod tests {
         let key = || "key".to_owned();
         let header = Auth::Header { name: "x-api-key".into(), prefix: String::new(), secret: key() };
         assert_eq!(sent(&header, "http://h/a", None).headers[1], ("x-api-key".into(), "se/cr et".into()));
+        assert_eq!(
+            sent(&header, "http://h/app", None).headers[1..],
+            [("x-app".into(), "se/cr et".into()), ("x-api-key".into(), "se/cr et".into())]
+        );
+        let at = Auth::BodyAt { pointer: "/args/1".into(), secret: key() };
+        let body = r#"{"args":["{auth}","",[9007199254740993]]}"#;
+        let with = r#"{"args":["{auth}","se/cr et",[9007199254740993]]}"#;
+        assert_eq!(sent(&at, "http://h/a", Some(body)).body.as_deref(), Some(with));
         let query = Auth::Query { name: "api_token".into(), secret: key() };
         assert_eq!(sent(&query, "http://h/a", None).url, "http://h/a?api_token=se%2Fcr%20et");
         assert_eq!(sent(&query, "http://h/a?b=1", None).url, "http://h/a?b=1&api_token=se%2Fcr%20et");

@@ -153,9 +153,10 @@ impl Limiter {
         Self { pace, tokens, filled: now, throttled: None, breaker, pause: pace.pause }
     }
 
-    /// Asks to send one request now.
+    /// Asks to do something now that counts for `cost` requests. What costs more than a whole burst waits for a full
+    /// bucket and leaves a debt.
     #[must_use]
-    pub fn admit(&mut self, now: Timestamp) -> Admission {
+    pub fn admit(&mut self, now: Timestamp, cost: u32) -> Admission {
         self.fill(now);
         let wait = |left: Duration, why| Admission::Wait { after: left.max(Duration::from_millis(1)), why };
         if let Some(left) = self.throttled.map(|until| until.left(now)).filter(|left| !left.is_zero()) {
@@ -168,10 +169,12 @@ impl Limiter {
                 return wait(left, Hold::Down);
             }
         }
-        if self.tokens < 1.0 {
-            return wait(Duration::from_secs_f64((1.0 - self.tokens) / self.pace.per_second), Hold::Pace);
+        let needed = f64::from(cost.clamp(1, self.pace.burst));
+        // Fractions of a token are lost in sums of floats; a millionth of one holds nobody up.
+        if self.tokens + 1e-6 < needed {
+            return wait(Duration::from_secs_f64((needed - self.tokens) / self.pace.per_second), Hold::Pace);
         }
-        self.tokens -= 1.0;
+        self.tokens -= f64::from(cost.max(1));
         if !matches!(self.breaker, Breaker::Closed { .. }) {
             self.breaker = Breaker::Probing { patience: Until::from(now, self.pace.longest_pause) };
         }
@@ -252,12 +255,22 @@ mod tests {
     fn a_burst_goes_at_once_and_then_the_rate_counts() {
         let mut limiter = Limiter::new(Pace::new(2.0, 3), at(0));
         for _ in 0..3 {
-            assert_eq!(limiter.admit(at(0)), Admission::Go);
+            assert_eq!(limiter.admit(at(0), 1), Admission::Go);
         }
-        assert_eq!(limiter.admit(at(0)), wait(500, Hold::Pace));
-        assert_eq!(limiter.admit(at(499)), wait(1, Hold::Pace));
-        assert_eq!(limiter.admit(at(500)), Admission::Go);
-        assert_eq!(limiter.admit(at(500)), wait(500, Hold::Pace));
+        assert_eq!(limiter.admit(at(0), 1), wait(500, Hold::Pace));
+        assert_eq!(limiter.admit(at(499), 1), wait(1, Hold::Pace));
+        assert_eq!(limiter.admit(at(500), 1), Admission::Go);
+        assert_eq!(limiter.admit(at(500), 1), wait(500, Hold::Pace));
+    }
+
+    #[test]
+    fn what_costs_more_waits_longer_and_even_the_dearest_gets_its_turn() {
+        let mut limiter = Limiter::new(Pace::new(2.0, 3), at(0));
+        assert_eq!(limiter.admit(at(0), 2), Admission::Go);
+        assert_eq!(limiter.admit(at(0), 2), wait(500, Hold::Pace));
+        assert_eq!(limiter.admit(at(500), 2), Admission::Go);
+        assert_eq!(limiter.admit(at(2_000), 40), Admission::Go, "dearer than a burst: a full bucket will do");
+        assert_eq!(limiter.admit(at(2_000), 1), wait(19_000, Hold::Pace), "and its debt is paid off");
     }
 
     #[test]
@@ -265,8 +278,8 @@ mod tests {
         let mut limiter = Limiter::new(Pace::new(100.0, 10), at(0));
         limiter.note(at(0), Sign::Throttled(Some(Duration::from_secs(30))));
         limiter.note(at(0), Sign::Throttled(None));
-        assert_eq!(limiter.admit(at(1_000)), wait(29_000, Hold::Throttled));
-        assert_eq!(limiter.admit(at(30_000)), Admission::Go);
+        assert_eq!(limiter.admit(at(1_000), 1), wait(29_000, Hold::Throttled));
+        assert_eq!(limiter.admit(at(30_000), 1), Admission::Go);
         assert!(!limiter.is_down());
     }
 
@@ -274,38 +287,38 @@ mod tests {
     fn an_outage_opens_the_breaker_and_one_probe_at_a_time_asks_whether_it_is_over() {
         let mut limiter = Limiter::new(Pace::new(100.0, 100), at(0));
         for _ in 0..5 {
-            assert_eq!(limiter.admit(at(0)), Admission::Go);
+            assert_eq!(limiter.admit(at(0), 1), Admission::Go);
             limiter.note(at(0), Sign::Trouble);
         }
         limiter.note(at(10), Sign::Trouble); // a straggler makes the pause no longer
-        assert_eq!(limiter.admit(at(500)), wait(1_500, Hold::Down));
-        assert_eq!(limiter.admit(at(2_000)), Admission::Go);
-        assert_eq!(limiter.admit(at(2_000)), wait(60_000, Hold::Down), "only one probe");
+        assert_eq!(limiter.admit(at(500), 1), wait(1_500, Hold::Down));
+        assert_eq!(limiter.admit(at(2_000), 1), Admission::Go);
+        assert_eq!(limiter.admit(at(2_000), 1), wait(60_000, Hold::Down), "only one probe");
         limiter.note(at(2_100), Sign::Trouble);
-        assert_eq!(limiter.admit(at(2_100)), wait(4_000, Hold::Down), "twice as long");
-        assert_eq!(limiter.admit(at(6_100)), Admission::Go);
+        assert_eq!(limiter.admit(at(2_100), 1), wait(4_000, Hold::Down), "twice as long");
+        assert_eq!(limiter.admit(at(6_100), 1), Admission::Go);
         limiter.note(at(6_200), Sign::Well);
-        assert_eq!(limiter.admit(at(6_200)), Admission::Go);
-        assert_eq!(limiter.admit(at(6_200)), wait(10, Hold::Pace), "it comes back gently");
+        assert_eq!(limiter.admit(at(6_200), 1), Admission::Go);
+        assert_eq!(limiter.admit(at(6_200), 1), wait(10, Hold::Pace), "it comes back gently");
     }
 
     #[test]
     fn a_probe_nothing_is_heard_of_does_not_hold_the_queue_for_ever() {
         let mut limiter = Limiter::new(Pace { trip_after: 1, ..Pace::new(100.0, 100) }, at(0));
         limiter.note(at(0), Sign::Trouble);
-        assert_eq!(limiter.admit(at(2_000)), Admission::Go);
-        assert_eq!(limiter.admit(at(62_000)), Admission::Go);
+        assert_eq!(limiter.admit(at(2_000), 1), Admission::Go);
+        assert_eq!(limiter.admit(at(62_000), 1), Admission::Go);
     }
 
     #[test]
     fn a_clock_that_jumps_back_freezes_nothing() {
         let mut limiter = Limiter::new(Pace { trip_after: 1, ..Pace::new(1.0, 1) }, at(10_000_000));
         limiter.note(at(10_000_000), Sign::Trouble);
-        assert_eq!(limiter.admit(at(0)), wait(2_000, Hold::Down));
+        assert_eq!(limiter.admit(at(0), 1), wait(2_000, Hold::Down));
         limiter.note(at(0), Sign::Well);
-        assert_eq!(limiter.admit(at(0)), Admission::Go);
-        assert_eq!(limiter.admit(at(0)), wait(1_000, Hold::Pace));
-        assert_eq!(limiter.admit(at(1_000)), Admission::Go);
+        assert_eq!(limiter.admit(at(0), 1), Admission::Go);
+        assert_eq!(limiter.admit(at(0), 1), wait(1_000, Hold::Pace));
+        assert_eq!(limiter.admit(at(1_000), 1), Admission::Go);
     }
 
     proptest! {
@@ -316,7 +329,7 @@ mod tests {
             let (mut now, mut sent) = (0_i64, 0_u32);
             for (pause, what) in steps {
                 now += pause;
-                match limiter.admit(at(now)) {
+                match limiter.admit(at(now), 1) {
                     Admission::Go => {
                         sent += 1;
                         let sign = match what {
@@ -339,7 +352,7 @@ mod tests {
             let mut now = at(0);
             for _ in 0..troubles {
                 let mut asked = 0;
-                while let Admission::Wait { after, .. } = limiter.admit(now) {
+                while let Admission::Wait { after, .. } = limiter.admit(now, 1) {
                     now = now.plus(after).plus(Duration::from_millis(1));
                     asked += 1;
                     prop_assert!(asked < 4);

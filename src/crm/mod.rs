@@ -8,36 +8,54 @@
 mod answer;
 mod auth;
 mod clean;
+mod expiry;
+mod figures;
 pub mod limiter;
+mod made;
+mod measure;
+
 mod request;
 mod response;
 mod scope;
 mod settings;
+mod show;
+pub mod steps;
+pub mod tokens;
 mod transport;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use self::{
+    answer::Answer,
     clean::Origin,
-    request::Rendered,
+    request::{Plan, Rendered},
     response::Reader,
     settings::Fitted,
+    steps::{Run, StepStore},
+    tokens::{Asking, Keeper, NoToken, TokenStore},
     transport::{Heard, Transport},
 };
 pub use self::{
+    expiry::Expiry,
+    figures::{Cost, Figures},
     request::{PrepareError, Prepared},
     settings::CrmSettings,
 };
 use crate::{
     catalog::profile::{
         Profile,
-        model::{Lookup, Request},
+        model::{Auth, Lookup, Request, Step},
         template::Scope,
     },
     config::problem::Problems,
     domain::{
-        operation::OnAbsent,
-        outcome::{Look, Outcome, Promise, Verified},
+        outcome::{Look, Outcome, Verified},
         ticket::TicketOrder,
     },
     ids::{ExternalKey, Marker},
@@ -49,28 +67,13 @@ pub struct Crm {
     profile: Arc<Profile>,
     fitted: Fitted,
     transport: Transport,
+    tokens: Keeper,
+    /// Whether an answer to a create has shown our key: then the CRM keeps it.
+    echoed: AtomicBool,
 }
 
-/// What a profile's file says of waiting and pace; the installation may override it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figures {
-    /// How long after the last attempt a miss begins to count: as long as the slowest lookup needs.
-    pub settle: Duration,
-    /// How many misses prove absence.
-    pub looks: u32,
-    /// The pause between two looks.
-    pub spacing: Duration,
-    /// How long after the first attempt the same key may be sent again, safety margin taken off; `None` is forever.
-    pub key_ttl: Option<Duration>,
-    /// What to do when the ticket is provably not there.
-    pub on_absent: OnAbsent,
-    /// Requests open at the same time.
-    pub concurrency: u32,
-    /// Requests a second over a long time.
-    pub per_second: f64,
-    /// Requests at once after a pause.
-    pub burst: u32,
-}
+/// How soon a create is tried again with a new token.
+const WITH_A_NEW_TOKEN: Duration = Duration::from_secs(1);
 
 impl Crm {
     /// A client for one CRM.
@@ -84,25 +87,21 @@ impl Crm {
             problems.error(&settings.file, None, format!("the HTTP client cannot start: {why}"), "");
             problems
         })?;
-        Ok(Self { profile, fitted, transport })
+        let tokens = Keeper::new(&profile.meta.name, Arc::new(tokens::InMemory::default()));
+        Ok(Self { profile, fitted, transport, tokens, echoed: AtomicBool::new(false) })
+    }
+
+    /// The same, keeping its tokens in `store`: what all processes of an installation share.
+    #[must_use]
+    pub fn with_tokens(mut self, store: Arc<dyn TokenStore>) -> Self {
+        self.tokens = Keeper::new(&self.profile.meta.name, store);
+        self
     }
 
     /// The profile it works by.
     #[must_use]
     pub fn profile(&self) -> &Profile {
         &self.profile
-    }
-
-    /// What makes a repeat harmless. An unverified profile is not believed in what would send again: its keyed claim
-    /// counts as searchable, or as blind where it has no lookup, so that a human settles the unknown.
-    #[must_use]
-    pub fn promise(&self) -> Promise {
-        match self.profile.meta.promise {
-            Promise::Keyed if self.profile.meta.verified.is_some() => Promise::Keyed,
-            Promise::Blind => Promise::Blind,
-            _ if self.can_look() => Promise::Searchable,
-            _ => Promise::Blind,
-        }
     }
 
     /// Whether a ticket can be looked up by our key.
@@ -117,56 +116,57 @@ impl Crm {
         self.profile.verify.is_some()
     }
 
-    /// The profile's own figures.
-    #[must_use]
-    pub fn figures(&self) -> Figures {
-        let (lookups, limits) = (&self.profile.lookups, self.profile.limits);
-        let sure = self.profile.meta.verified.is_some();
-        Figures {
-            settle: lookups.iter().map(|lookup| lookup.settle_after).max().unwrap_or(Duration::ZERO),
-            looks: lookups.iter().map(|lookup| lookup.misses).max().unwrap_or(1),
-            spacing: lookups.iter().map(|lookup| lookup.spacing).max().unwrap_or(Duration::from_secs(20)),
-            key_ttl: self.profile.dedupe.ttl,
-            on_absent: if sure { self.profile.on_absent } else { OnAbsent::Review },
-            concurrency: limits.concurrency,
-            per_second: limits.per_second,
-            burst: limits.burst,
-        }
-    }
-
-    /// Renders an order into the request that every attempt for it sends.
+    /// Renders an order into what every attempt for it sends.
     ///
     /// # Errors
     /// A value does not fit its place in the request.
     pub fn prepare(&self, order: &TicketOrder) -> Result<Prepared, PrepareError> {
-        let step = self.profile.steps.first().ok_or_else(|| PrepareError("the profile has no step".to_owned()))?;
-        let scope = scope::create(&self.fitted.vars, &self.profile.ext, order);
-        let Rendered { method, url, headers, body } = self.render(&step.request, &scope)?;
-        let (step, key, marker) = (step.name.clone(), order.key, order.marker.clone());
-        Ok(Prepared { step, key, marker, method, url, headers, body })
+        let (key, marker) = (order.key, order.marker.clone());
+        let [step] = self.profile.steps.as_slice() else {
+            return Ok(Prepared { key, marker, plan: Plan::Steps(Box::new(order.clone())) });
+        };
+        let nothing = scope::Outputs::new();
+        let scope = scope::create(&self.fitted.vars, &self.profile.ext, order, key, &nothing);
+        let plan = Plan::Request { step: step.name.clone(), request: self.render(&step.request, &scope)? };
+        Ok(Prepared { key, marker, plan })
     }
 
-    /// Sends a create once and says what that proves.
-    pub async fn create(&self, prepared: &Prepared) -> Outcome {
-        let not_sent = |detail: &str| Outcome::NotSent { detail: detail.to_owned(), wait: None };
-        let Some(step) = self.profile.steps.iter().find(|step| step.name == prepared.step) else {
-            return not_sent("the profile no longer has the step this request was prepared for");
+    /// Makes the ticket once, in one request or in steps that `steps` keeps, and says what that proves.
+    pub async fn create(&self, prepared: &Prepared, steps: &dyn StepStore) -> Outcome {
+        let outcome = match &prepared.plan {
+            Plan::Request { step, request } => self.create_at_once(prepared, step, request).await,
+            Plan::Steps(order) => Run { crm: self, order, store: steps }.run().await,
         };
-        let Prepared { method, url, headers, body, key, marker, .. } = prepared.clone();
-        // A stored request may be older than the settings: credentials go to the CRM they belong to, nowhere else.
-        let same = Origin::of(&url).is_some_and(|origin| self.fitted.api.contains(&origin));
-        if !same {
-            return not_sent("the request was prepared for another address than the CRM now has");
+        self.hush_outcome(outcome)
+    }
+
+    async fn create_at_once(&self, prepared: &Prepared, step: &str, request: &Rendered) -> Outcome {
+        let Some(step) = self.profile.steps.iter().find(|known| known.name == step) else {
+            let detail = "the profile no longer has the step this request was prepared for".to_owned();
+            return Outcome::NotSent { detail, wait: None };
+        };
+        match self.exchange(request.clone()).await {
+            Ok(Heard::Answer(answer)) => self.made(prepared.key, &prepared.marker, step, &answer),
+            Ok(Heard::NotSent(detail)) => Outcome::NotSent { detail, wait: None },
+            Ok(Heard::Lost(detail)) => Outcome::Lost { detail },
+            Err(outcome) => outcome,
         }
-        let heard = match self.authorize(Rendered { method, url, headers, body }) {
-            Ok(wire) => self.transport.exchange(wire).await,
-            Err(why) => return not_sent(&why),
-        };
-        self.hush_outcome(match heard {
-            Heard::Answer(answer) => self.read(key, &marker, |reader| reader.outcome(step, &answer)),
-            Heard::NotSent(detail) => Outcome::NotSent { detail, wait: None },
-            Heard::Lost(detail) => Outcome::Lost { detail },
+    }
+
+    /// What the answer to the ticket's own request proves.
+    fn made(&self, key: ExternalKey, marker: &Marker, step: &Step, answer: &Answer) -> Outcome {
+        self.read(key, marker, |reader| {
+            if reader.echo(&step.read, answer) == Some(true) {
+                self.echoed.store(true, Ordering::Relaxed);
+            }
+            reader.outcome(step, answer)
         })
+    }
+
+    /// Whether some answer to a create has shown our key, so that nobody need read a ticket back to know it is kept.
+    #[must_use]
+    pub fn has_echoed(&self) -> bool {
+        self.echoed.load(Ordering::Relaxed)
     }
 
     /// Looks for tickets that carry our key, by each lookup of the profile until one finds something.
@@ -187,13 +187,23 @@ impl Crm {
     }
 
     async fn look_once(&self, lookup: &Lookup, key: ExternalKey, marker: &Marker) -> Look {
-        let scope = scope::find(&self.fitted.vars, &self.profile.ext, key, marker);
-        match self.ask(&lookup.request, &scope).await {
-            Heard::Answer(answer) => self.read(key, marker, |reader| reader.look(lookup, &answer)),
-            Heard::NotSent(why) | Heard::Lost(why) => {
-                Look::Unsure { detail: format!("lookup `{}`: {why}", lookup.name), wait: None }
+        let unsure = |why: String, wait| Look::Unsure { detail: format!("lookup `{}`: {why}", lookup.name), wait };
+        let pages = lookup.scan.map_or(1, |scan| scan.pages);
+        for page in 1..=pages {
+            let offset = lookup.scan.map_or(0, |scan| scan.size.saturating_mul(page - 1));
+            let scope = scope::scan(&self.fitted.vars, &self.profile.ext, key, marker, (page, offset));
+            let (look, records) = match self.ask(&lookup.request, &scope).await {
+                Heard::Answer(answer) => {
+                    self.read(key, marker, |reader| (reader.look(lookup, &answer), reader.count(lookup, &answer)))
+                }
+                Heard::NotSent(why) | Heard::Lost(why) => return unsure(why, None),
+            };
+            let full = lookup.scan.is_some_and(|scan| records >= scan.size as usize);
+            if look != Look::Missed || !full {
+                return look;
             }
         }
+        unsure("there are more records than may be leafed through".to_owned(), None)
     }
 
     /// Reads one ticket by the number a person gave, and says whether it is ours.
@@ -213,47 +223,57 @@ impl Crm {
         }
     }
 
-    /// The request an order would send, with every secret masked, for people to look at.
-    #[must_use]
-    pub fn dry_run(&self, order: &TicketOrder) -> String {
-        let prepared = match self.prepare(order) {
-            Ok(prepared) => prepared,
-            Err(error) => return error.to_string(),
-        };
-        let Prepared { method, url, headers, body, .. } = prepared;
-        let request = Rendered { method, url, headers, body };
-        let masked = auth::masked(&self.fitted.secrets);
-        let Ok(wire) = auth::authorize(request, &self.profile.auth, &self.fitted.vars, &masked) else {
-            return "the credentials cannot be rendered".to_owned();
-        };
-        let mut text = format!("{} {}\n", wire.method, wire.url);
-        for (name, value) in &wire.headers {
-            text.push_str(&format!("{name}: {value}\n"));
-        }
-        if wire.basic.is_some() {
-            text.push_str("authorization: Basic ***\n");
-        }
-        let body = wire.body.unwrap_or_default();
-        let pretty = serde_json::from_str::<serde_json::Value>(&body)
-            .ok()
-            .and_then(|json| serde_json::to_string_pretty(&json).ok());
-        format!("{text}\n{}\n", pretty.unwrap_or(body))
-    }
-
     fn render(&self, request: &Request, scope: &Scope) -> Result<Rendered, PrepareError> {
         request::render(request, &scope::fixed(&self.fitted.vars), scope)
     }
 
-    fn authorize(&self, request: Rendered) -> Result<auth::Wire, String> {
+    /// Sends a request with credentials. `Err` is what a create that got no further ended in.
+    async fn exchange(&self, request: Rendered) -> Result<Heard, Outcome> {
+        let not_sent = |detail: &str, wait| Outcome::NotSent { detail: detail.to_owned(), wait };
+        // A stored request may be older than the settings: credentials go to the CRM they belong to, nowhere else.
+        if !Origin::of(&request.url).is_some_and(|origin| self.fitted.api.contains(&origin)) {
+            return Err(not_sent("the request was prepared for another address than the CRM now has", None));
+        }
+        let token = self.token().await.map_err(|none| match none {
+            NoToken::Refused(detail) => Outcome::AuthRefused { detail },
+            NoToken::Later { why, wait } => not_sent(&why, wait),
+        })?;
+        let wire = auth::authorize(request, &self.credentials(&self.fitted.secrets, &token))
+            .map_err(|error| not_sent(&error.0, None))?;
+        let heard = self.transport.exchange(wire).await;
+        let refused = matches!(&heard, Heard::Answer(answer) if answer.status == 401);
+        if refused && matches!(self.profile.auth, Auth::Token(_)) && self.tokens.refused(&token).await {
+            return Err(not_sent("the CRM refused the token; a new one is asked for", Some(WITH_A_NEW_TOKEN)));
+        }
+        Ok(heard)
+    }
+
+    /// The token for a request; empty where the profile works without one.
+    async fn token(&self) -> Result<String, NoToken> {
+        let Auth::Token(auth) = &self.profile.auth else { return Ok(String::new()) };
         let Fitted { vars, secrets, .. } = &self.fitted;
-        auth::authorize(request, &self.profile.auth, vars, secrets).map_err(|error| error.0)
+        self.tokens.token(Asking { auth, vars, secrets, transport: &self.transport }).await
+    }
+
+    fn credentials<'a>(&'a self, secrets: &'a scope::Secrets, token: &'a str) -> auth::Credentials<'a> {
+        auth::Credentials {
+            auth: &self.profile.auth,
+            headers: &self.profile.auth_headers,
+            vars: &self.fitted.vars,
+            secrets,
+            token,
+        }
     }
 
     async fn ask(&self, request: &Request, scope: &Scope) -> Heard {
-        let rendered = self.render(request, scope).map_err(|error| error.0);
-        match rendered.and_then(|rendered| self.authorize(rendered)) {
-            Ok(wire) => self.transport.exchange(wire).await,
-            Err(why) => Heard::NotSent(why),
+        let rendered = match self.render(request, scope) {
+            Ok(rendered) => rendered,
+            Err(error) => return Heard::NotSent(error.0),
+        };
+        match self.exchange(rendered).await {
+            Ok(heard) => heard,
+            Err(Outcome::NotSent { detail, .. } | Outcome::AuthRefused { detail }) => Heard::NotSent(detail),
+            Err(other) => Heard::NotSent(format!("{other:?}")),
         }
     }
 
@@ -265,7 +285,7 @@ impl Crm {
     }
 
     fn hush(&self, text: String) -> String {
-        auth::redact(&text, &self.fitted.secrets)
+        self.tokens.redact(&auth::redact(&text, &self.fitted.secrets))
     }
 
     fn hush_outcome(&self, outcome: Outcome) -> Outcome {

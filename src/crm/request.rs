@@ -14,21 +14,54 @@ use crate::{
         model::{Body, Node, Request, Url},
         template::{Scope, Template, Unwritable, percent_encoded},
     },
+    domain::ticket::TicketOrder,
     ids::{ExternalKey, Marker},
 };
 
 /// One create, ready to be sent as often as need be.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prepared {
-    /// The profile's step this is.
-    pub step: String,
     /// Our key, to compare with what the CRM gives back.
     pub key: ExternalKey,
     /// The short code in the ticket's text.
     pub marker: Marker,
+    /// What is sent.
+    #[serde(flatten)]
+    pub plan: Plan,
+}
+
+/// What a create sends.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Plan {
+    /// One request, byte for byte.
+    Request {
+        /// The profile's step this is.
+        step: String,
+        /// The request.
+        #[serde(flatten)]
+        request: Rendered,
+    },
+    /// Several steps over one frozen order: each is rendered when its turn comes and stored before it is sent.
+    Steps(Box<TicketOrder>),
+}
+
+impl fmt::Debug for Prepared {
+    /// Without the answers of the person: only how much there is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.plan {
+            Plan::Request { step, request } => write!(f, "Prepared({step} {request:?}, key {})", self.key),
+            Plan::Steps(_) => write!(f, "Prepared(several steps, key {})", self.key),
+        }
+    }
+}
+
+/// A rendered request without secrets; `{auth}` stands where a secret goes into the path.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rendered {
     /// `POST`, …
     pub method: String,
-    /// Where it goes, with its query; `{auth}` stands where a secret goes into the path.
+    /// Where it goes, with its query.
     pub url: String,
     /// Headers, names in lower case, without credentials.
     pub headers: Vec<(String, String)>,
@@ -37,12 +70,12 @@ pub struct Prepared {
     pub body: Option<String>,
 }
 
-impl fmt::Debug for Prepared {
+impl fmt::Debug for Rendered {
     /// Without the answers of the person: only how much there is.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = self.url.split('?').next().unwrap_or_default();
         let bytes = self.body.as_ref().map_or(0, String::len);
-        write!(f, "Prepared({} {} {url}, {bytes} bytes, key {})", self.step, self.method, self.key)
+        write!(f, "{} {url}, {bytes} bytes", self.method)
     }
 }
 
@@ -64,15 +97,6 @@ impl From<Unwritable> for PrepareError {
     }
 }
 
-/// A rendered request without secrets.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Rendered {
-    pub(super) method: String,
-    pub(super) url: String,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Option<String>,
-}
-
 /// Renders a request over a scope; `fixed` is the scope of what is the same for every request, the host.
 ///
 /// # Errors
@@ -89,6 +113,10 @@ pub(super) fn render(request: &Request, fixed: &Scope, scope: &Scope) -> Result<
             url.push_str(&percent_encoded(&value));
             separator = '&';
         }
+    }
+    if let Some(document) = &request.query_json {
+        url.push('?');
+        url.push_str(&percent_encoded(&json(document, scope)?.to_string()));
     }
     let mut headers = Vec::new();
     for (name, value) in &request.headers {
@@ -296,15 +324,14 @@ mod tests {
     #[test]
     fn what_is_shown_of_a_prepared_request_holds_no_answers() {
         let key = ExternalKey(uuid::Uuid::nil());
-        let prepared = Prepared {
-            step: "create".into(),
-            key,
-            marker: Marker::of(key),
+        let request = Rendered {
             method: "POST".into(),
             url: "http://crm/t?phone=%2B7999".into(),
             headers: vec![("x-name".into(), "Анна".into())],
             body: Some("Анна".into()),
         };
+        let plan = Plan::Request { step: "create".into(), request };
+        let prepared = Prepared { key, marker: Marker::of(key), plan };
         let shown = format!("{prepared:?}");
         assert!(
             shown.contains("POST http://crm/t, 8 bytes") && !shown.contains("Анна") && !shown.contains("7999"),

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     catalog::profile::{
-        model::{Lookup, Match, Profile, Read, Step, Unrelated, Verify},
+        model::{Lookup, Match, Profile, Read, Step, StepKind, Unrelated, Verify},
         path::JsonPath,
         rule::{Rule, Verdict},
         template::Scope,
@@ -64,7 +64,7 @@ impl Reader<'_> {
         if self.echo(&step.read, answer) == Some(false) {
             return lost("the answer carries another key than ours");
         }
-        match self.ticket(&step.read, answer, answer.json()) {
+        match self.made_ticket(&step.read, answer) {
             Ok(ticket) => Outcome::Created { ticket },
             Err(why) => lost(why),
         }
@@ -72,14 +72,25 @@ impl Reader<'_> {
 
     /// "Already there" names our ticket only where the answer shows our key beside it.
     fn exists(&self, step: &Step, answer: &Answer) -> Outcome {
-        match (self.echo(&step.read, answer), self.ticket(&step.read, answer, answer.json())) {
+        match (self.echo(&step.read, answer), self.made_ticket(&step.read, answer)) {
             (Some(true), Ok(ticket)) => Outcome::Created { ticket },
             _ => Outcome::Exists,
         }
     }
 
+    /// Where a later step reads the number, the answer to the making need not name it.
+    fn made_ticket(&self, read: &Read, answer: &Answer) -> Result<Ticket, &'static str> {
+        let later = self.profile.steps.iter().any(|step| matches!(step.kind, StepKind::Read { .. }));
+        if !later {
+            return self.ticket(read, answer, answer.json());
+        }
+        let id = answer.first(&read.id, answer.json(), self.scope).and_then(clean::id);
+        let id = id.ok_or("the answer names no ticket id")?;
+        Ok(Ticket { number: id.clone(), url: self.link(&id, &id), id })
+    }
+
     /// Whether the answer gives back our key; `None` if it gives back none.
-    fn echo(&self, read: &Read, answer: &Answer) -> Option<bool> {
+    pub(super) fn echo(&self, read: &Read, answer: &Answer) -> Option<bool> {
         let echo = answer.first(&read.echo, answer.json(), self.scope)?;
         Some(self.keys.iter().any(|key| key.eq_ignore_ascii_case(&echo)))
     }
@@ -125,6 +136,14 @@ impl Reader<'_> {
         }
     }
 
+    /// How many records a lookup's answer has.
+    pub(super) fn count(&self, lookup: &Lookup, answer: &Answer) -> usize {
+        answer
+            .json()
+            .and_then(|json| records(json, lookup.results.as_ref(), self.scope))
+            .map_or(0, |records| records.len())
+    }
+
     /// What the CRM says of one ticket asked for by number.
     pub(super) fn verified(&self, verify: &Verify, number: &str, answer: &Answer) -> Verified {
         let unsure = |why: &str| Verified::Unsure { detail: format!("{}: {why}", answer.seen()) };
@@ -158,7 +177,7 @@ impl Reader<'_> {
     }
 
     /// Without rules, 200 is the answer and all else proves nothing.
-    fn read_verdict<'r>(&self, rules: &'r [Rule], answer: &Answer) -> (Verdict, Option<&'r Rule>) {
+    pub(super) fn read_verdict<'r>(&self, rules: &'r [Rule], answer: &Answer) -> (Verdict, Option<&'r Rule>) {
         match answer.rule(rules, self.scope) {
             Some(rule) => (rule.verdict, Some(rule)),
             None if rules.is_empty() && answer.status == 200 => (Verdict::Answer, None),
@@ -169,7 +188,7 @@ impl Reader<'_> {
     /// `None`: the record shows nothing where our key should stand.
     fn is_ours(&self, matching: &Match, record: &Json) -> Option<bool> {
         let wanted = matching.equals.text(self.scope).ok().filter(|wanted| !wanted.is_empty())?;
-        record_holds(record, &matching.path, &wanted, matching.ignore_case, self.scope)
+        record_holds(record, &matching.path, &wanted, matching.same, self.scope)
     }
 
     fn ticket(&self, read: &Read, answer: &Answer, node: Option<&Json>) -> Result<Ticket, &'static str> {
@@ -187,25 +206,25 @@ impl Reader<'_> {
         Ok(Ticket { id, number, url })
     }
 
-    fn link(&self, id: &str, number: &str) -> Option<String> {
+    pub(super) fn link(&self, id: &str, number: &str) -> Option<String> {
         let link = self.profile.link.as_ref()?;
         let address = request::address(link, &scope::fixed(self.vars), &scope::link(self.vars, id, number)).ok()?;
         clean::own_url(&address, self.origins)
     }
 
     /// What the CRM says to people, or at least the status.
-    fn message(&self, read: &Read, answer: &Answer) -> String {
+    pub(super) fn message(&self, read: &Read, answer: &Answer) -> String {
         let said = clean::message(&answer.texts(&read.message, self.scope).join("; "));
         if said.is_empty() { format!("HTTP {}", answer.status) } else { said }
     }
 
-    fn wait(&self, rule: &Rule, read: &Read, answer: &Answer) -> Option<std::time::Duration> {
+    pub(super) fn wait(&self, rule: &Rule, read: &Read, answer: &Answer) -> Option<std::time::Duration> {
         answer.wait(&read.wait, &read.wait_until, self.scope).or(rule.wait)
     }
 }
 
 /// The records of an answer: a list, or a map of them; without a path the answer is the one record.
-fn records<'a>(json: &'a Json, results: Option<&JsonPath>, scope: &Scope) -> Option<Vec<&'a Json>> {
+pub(super) fn records<'a>(json: &'a Json, results: Option<&JsonPath>, scope: &Scope) -> Option<Vec<&'a Json>> {
     let Some(path) = results else {
         return json.is_object().then(|| vec![json]);
     };

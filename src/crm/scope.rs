@@ -31,11 +31,27 @@ pub(super) fn writings(ext: &Ext, key: ExternalKey) -> [String; 3] {
     [uuid, format!("{}{}", ext.token_prefix, key.0.simple()), quoted]
 }
 
-pub(super) fn create(vars: &Vars, ext: &Ext, order: &TicketOrder) -> Scope {
+/// What earlier steps gave: by step, then by name.
+pub(super) type Outputs = BTreeMap<String, BTreeMap<String, String>>;
+
+/// `key` is the step's own: the order's for the ticket, a derived one for any other record.
+pub(super) fn create(vars: &Vars, ext: &Ext, order: &TicketOrder, key: ExternalKey, steps: &Outputs) -> Scope {
     Scope::new(&json!({
-        "vars": vars, "ext": key_names(ext, order.key), "marker": order.marker,
+        "vars": vars, "ext": key_names(ext, key), "marker": order.marker,
         "subject": order.subject, "body": order.body, "contact": order.contact, "fields": order.fields,
+        "steps": steps,
     }))
+}
+
+pub(super) fn scan(vars: &Vars, ext: &Ext, key: ExternalKey, marker: &Marker, (page, offset): (u32, u32)) -> Scope {
+    Scope::new(&json!({
+        "vars": vars, "ext": key_names(ext, key), "marker": marker, "page": page, "offset": offset,
+    }))
+}
+
+pub(super) fn token(vars: &Vars, secrets: &Secrets, refresh: &str) -> Scope {
+    let bare: BTreeMap<_, _> = secrets.iter().map(|(name, secret)| (name, secret.expose_secret())).collect();
+    Scope::new(&json!({"vars": vars, "secrets": bare, "token": {"refresh": refresh}}))
 }
 
 pub(super) fn find(vars: &Vars, ext: &Ext, key: ExternalKey, marker: &Marker) -> Scope {

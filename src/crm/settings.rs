@@ -11,7 +11,7 @@ use super::{
 use crate::{
     catalog::profile::{
         Profile,
-        model::{Request, Url},
+        model::{Auth, Request, Step, StepKind, Url},
         template::Scope,
     },
     config::{nearest, problem::Problems},
@@ -102,6 +102,9 @@ fn secrets(profile: &Profile, settings: &CrmSettings, problems: &mut Problems) -
     let file = &settings.file;
     for (name, secret) in &profile.secrets {
         let text = settings.secrets.get(name).map(ExposeSecret::expose_secret).unwrap_or_default();
+        if text.is_empty() && secret.optional {
+            continue;
+        }
         if text.is_empty() {
             problems.error(file, None, format!("`crm.secrets.{name}` is missing"), &secret.help);
         } else if text.chars().any(char::is_control) || text.trim() != text {
@@ -130,6 +133,9 @@ fn addresses(profile: &Profile, settings: &CrmSettings, fitted: &mut Fitted, pro
     let requests: Vec<&Request> = (profile.steps.iter().map(|step| &step.request))
         .chain(profile.lookups.iter().map(|lookup| &lookup.request))
         .chain(profile.verify.iter().map(|verify| &verify.request))
+        .chain(profile.steps.iter().filter_map(own_lookup))
+        .chain(profile.prerequisites.iter().filter_map(|wanted| wanted.ask.as_ref()))
+        .chain(profile.cleanup.as_ref())
         .collect();
     for request in requests {
         match origin(&request.url, &scope) {
@@ -145,9 +151,27 @@ fn addresses(profile: &Profile, settings: &CrmSettings, fitted: &mut Fitted, pro
             Err(what) => problems.error(&settings.file, None, what, "see the variables of the profile"),
         }
     }
+    if let Auth::Token(token) = &profile.auth {
+        match origin(&token.request.url, &scope) {
+            Ok(origin) if origin.is_open_wire() => {
+                let what = "a token would be asked for over plain http across the open network";
+                problems.error(&settings.file, None, what, "an https:// address");
+            }
+            Ok(_) => {}
+            Err(what) => problems.error(&settings.file, None, what, "see the variables of the profile"),
+        }
+    }
     fitted.links = fitted.api.clone();
     if let Some(origin) = profile.link.as_ref().and_then(|link| origin(link, &scope).ok()) {
         fitted.links.push(origin);
+    }
+}
+
+/// How a step's own record is looked for after a lost answer.
+fn own_lookup(step: &Step) -> Option<&Request> {
+    match &step.kind {
+        StepKind::Make { lookup: Some(lookup), .. } => Some(&lookup.request),
+        _ => None,
     }
 }
 

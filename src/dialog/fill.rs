@@ -31,7 +31,7 @@ impl Visit<'_> {
         }
         let was = draft.revision;
         let Some(field) = draft.asked(&form).cloned().filter(|_| draft.state == DraftState::Filling) else {
-            return self.say_key(Key::DialogSummaryWaits).await;
+            return self.summary_waits(&draft, &form, act).await;
         };
         if let Act::Text { text } = act
             && matches!(field.kind, FieldKind::Phone { .. })
@@ -45,6 +45,16 @@ impl Visit<'_> {
             }
         }
         self.take(draft, &form, &field, &reply(act, self.user().0)).await
+    }
+
+    /// Nothing is asked: words bring the summary again, since an older one may belong to a version that has ended.
+    async fn summary_waits(&self, draft: &Draft, form: &Form, act: &Act) -> Result<Handled, StoreError> {
+        if !matches!(act, Act::Text { .. }) {
+            return self.say_key(Key::DialogSummaryWaits).await;
+        }
+        let lead = self.text(Key::DialogSummaryWaits, &[]);
+        self.show(draft, form, Some(&lead), 0).await?;
+        Ok(Handled::quietly())
     }
 
     /// A reply to the open question: taken, or met with a hint and nothing changed.

@@ -88,21 +88,23 @@ impl Dialog {
         let Some(person) = &input.from else { return Ok(Handled::quietly()) };
         let now = self.clock.now();
         let lang = self.catalog.texts.lang(person.lang.as_deref()).to_owned();
+        let album = if let Act::Media { album, .. } = &input.act { album.as_deref() } else { None };
+        // A private chat has its person's number: a tap without a chat still knows where to answer.
+        let visit = Visit { dialog: self, tx, person, chat: ChatId(person.id.0), lang, now, album };
+        let private = input.chat.is_none_or(|chat| chat.kind == ChatKind::Private && chat.id == visit.chat);
+        if !private && !matches!(input.act, Act::Tap { .. }) {
+            // Nothing is kept of whom the bot meets in groups, nor says a group whether a person can be written to.
+            return visit.outside(input.chat, &input.act).await;
+        }
         if input.act == Act::Blocked(true) {
             people::set_reachable(tx.as_ref(), self.bot, person.id, false).await?;
             return Ok(Handled::quietly());
         }
-        let came_back = people::seen(tx.as_ref(), self.bot, person, &lang, now).await?;
-        // A private chat has its person's number: a tap without a chat still knows where to answer.
-        let album = if let Act::Media { album, .. } = &input.act { album.as_deref() } else { None };
-        let visit = Visit { dialog: self, tx, person, chat: ChatId(person.id.0), lang, now, album };
-        if came_back {
+        if people::seen(tx.as_ref(), self.bot, person, &visit.lang, now).await? {
             visit.show_latest().await?;
         }
-        let private = input.chat.is_none_or(|chat| chat.kind == ChatKind::Private && chat.id == visit.chat);
         match &input.act {
             Act::Tap { data, .. } => visit.tap(data.as_deref()).await,
-            _ if !private => visit.outside(input.chat, &input.act).await,
             Act::Command { forwarded: true, .. } => visit.say_key(Key::DialogForwardedCommand).await,
             Act::Command { name, to, args, .. } => {
                 if !self.username.is_addressed(to.as_deref()) {

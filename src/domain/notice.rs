@@ -54,6 +54,11 @@ pub enum Alert {
         /// What it said, cleaned.
         detail: String,
     },
+    /// The CRM does not keep our key: what was made cannot be looked up.
+    KeyDropped {
+        /// The ticket that was read back without it.
+        number: String,
+    },
 }
 
 /// Words and buttons, ready to send.

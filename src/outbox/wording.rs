@@ -76,5 +76,6 @@ fn alert(texts: &Texts, lang: &str, about: &Alert) -> String {
         Alert::CrmAuth { detail } => {
             format!("{}\n\n{}", texts.say(lang, Key::StaffCrmRefusesUs, &[]), visible(detail))
         }
+        Alert::KeyDropped { number } => texts.say(lang, Key::StaffKeyDropped, &[("number", &visible(number))]),
     }
 }

@@ -41,18 +41,42 @@ pub async fn insert<C: ConnectionTrait>(db: &C, draft: &Draft, now: Timestamp) -
 /// # Errors
 /// [`StoreError::Stale`] when it has changed since.
 pub async fn save<C: ConnectionTrait>(db: &C, draft: &Draft, was: i64, now: Timestamp) -> Result<(), StoreError> {
-    let saved = drafts::Entity::update_many()
+    write(db, draft, was, Some(now)).await
+}
+
+/// Saves a draft that something else than its person reopened: one they are working on meanwhile stays in front of it.
+///
+/// # Errors
+/// [`StoreError::Stale`] when it has changed since.
+pub async fn save_reopened<C: ConnectionTrait>(
+    db: &C,
+    draft: &Draft,
+    was: i64,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let alone = count_open(db, draft.bot, draft.user).await? == 0;
+    write(db, draft, was, alone.then_some(now)).await
+}
+
+async fn write<C: ConnectionTrait>(
+    db: &C,
+    draft: &Draft,
+    was: i64,
+    updated_at: Option<Timestamp>,
+) -> Result<(), StoreError> {
+    let mut change = drafts::Entity::update_many()
         .col_expr(drafts::Column::FormVersion, Expr::value(draft.form_version.clone()))
         .col_expr(drafts::Column::State, Expr::value(draft.state.name()))
         .col_expr(drafts::Column::Cursor, Expr::value(draft.cursor.clone()))
         .col_expr(drafts::Column::Revision, Expr::value(draft.revision))
         .col_expr(drafts::Column::Version, Expr::value(version_to_row(draft.version)))
         .col_expr(drafts::Column::Answers, Expr::value(to_json(&draft.answers)?))
-        .col_expr(drafts::Column::UpdatedAt, Expr::value(now.0))
         .filter(drafts::Column::Id.eq(draft.id.0))
-        .filter(drafts::Column::Revision.eq(was))
-        .exec(db)
-        .await?;
+        .filter(drafts::Column::Revision.eq(was));
+    if let Some(at) = updated_at {
+        change = change.col_expr(drafts::Column::UpdatedAt, Expr::value(at.0));
+    }
+    let saved = change.exec(db).await?;
     if saved.rows_affected == 1 { Ok(()) } else { Err(StoreError::Stale("drafts")) }
 }
 

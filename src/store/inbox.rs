@@ -145,6 +145,29 @@ pub async fn next_left_over<C: ConnectionTrait>(
     Ok(open.into_iter().find(|(row, _)| !held.contains(row)).map(|(_, until)| Timestamp(until)))
 }
 
+/// When the next lease of an open row ends.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn next_lease_end<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    after: Timestamp,
+) -> Result<Option<Timestamp>, StoreError> {
+    let end: Option<i64> = inbox::Entity::find()
+        .select_only()
+        .column(inbox::Column::LeaseUntil)
+        .filter(inbox::Column::BotId.eq(bot.0))
+        .filter(inbox::Column::State.eq("new"))
+        .filter(inbox::Column::LeaseUntil.gt(after.0))
+        .order_by_asc(inbox::Column::LeaseUntil)
+        .limit(1)
+        .into_tuple()
+        .one(db)
+        .await?;
+    Ok(end.map(Timestamp))
+}
+
 /// Claims rows nobody is handling: left by a crash, or waiting for another try. Rows of a lane that somebody is
 /// handling, all but the first of a lane, and rows this process `held` already, stay.
 ///

@@ -6,6 +6,7 @@
 mod backend;
 pub mod cards;
 pub mod cases;
+pub mod crm_steps;
 pub mod drafts;
 pub mod entity;
 mod error;

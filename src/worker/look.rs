@@ -34,6 +34,9 @@ impl Worker {
         }
         let (event, detail) = match look {
             Look::Found { tickets } => (Event::Found { tickets, asked_at }, None),
+            Look::Missed if self.misses_prove_nothing().await? => {
+                (Event::LookImpossible, Some("the CRM does not keep our key: a miss proves nothing".to_owned()))
+            }
             Look::Missed => (Event::Missed { asked_at }, None),
             Look::Unsure { detail, wait } => {
                 let pause = self.policy.spacing.max(wait.unwrap_or_default());

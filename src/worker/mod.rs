@@ -3,6 +3,8 @@
 //! It takes no input. A signal or a timer only makes it look sooner; the loop and the tests call the same
 //! [`Worker::due`] and [`Worker::step`].
 
+mod echo;
+mod kept;
 mod look;
 pub mod remind;
 mod send;
@@ -30,6 +32,8 @@ use crate::{
         settings,
     },
 };
+
+pub use kept::SharedTokens;
 
 /// How many due operations one look takes from the database.
 const BATCH: u64 = 256;
@@ -152,16 +156,17 @@ impl Worker {
             NextAction::Wait(_) if even_if_not_due => NextAction::Send,
             action => action,
         };
+        let cost = self.crm.cost();
         match action {
-            NextAction::Send => match self.admit(true, urgent).await? {
+            NextAction::Send => match self.admit(true, urgent, cost.create).await? {
                 Some(at) => Ok(Did::Held(at)),
                 None => self.send(stored).await,
             },
-            NextAction::Look | NextAction::Watch => match self.admit(false, urgent).await? {
+            NextAction::Look | NextAction::Watch => match self.admit(false, urgent, cost.look).await? {
                 Some(at) => Ok(Did::Held(at)),
                 None => self.look(stored).await,
             },
-            NextAction::Check(candidate) => match self.admit(false, urgent).await? {
+            NextAction::Check(candidate) => match self.admit(false, urgent, cost.verify).await? {
                 Some(at) => Ok(Did::Held(at)),
                 None => self.check(stored, &candidate.number).await,
             },
@@ -171,7 +176,7 @@ impl Worker {
     }
 
     /// Until when the CRM may not be asked; `None` when it may now. A pause by staff stops sending, not looking.
-    async fn admit(&self, sends: bool, urgent: bool) -> Result<Option<Timestamp>, StoreError> {
+    async fn admit(&self, sends: bool, urgent: bool, cost: u32) -> Result<Option<Timestamp>, StoreError> {
         let now = self.clock.now();
         if sends && settings::get(self.store.reader(), settings::PAUSED).await?.is_some() {
             return Ok(Some(now.plus(Duration::from_secs(5))));
@@ -179,7 +184,7 @@ impl Worker {
         if urgent {
             return Ok(None);
         }
-        let admission = self.limiter.lock().unwrap_or_else(PoisonError::into_inner).admit(now);
+        let admission = self.limiter.lock().unwrap_or_else(PoisonError::into_inner).admit(now, cost);
         Ok(match admission {
             Admission::Go => None,
             Admission::Wait { after, .. } => Some(now.plus(after)),

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::{Did, Worker};
+use super::{Did, Worker, kept::OperationSteps};
 use crate::{
+    clock::Timestamp,
     crm::{Prepared, limiter::Sign},
     domain::{
         notice::{Alert, Notice, NoticeKind},
@@ -37,7 +38,8 @@ impl Worker {
             }
             Ok(prepared) => {
                 self.store.points().pass("crm.create").await;
-                let outcome = self.crm.create(&prepared).await;
+                let steps = self.steps(&stored, lease_end);
+                let outcome = self.crm.create(&prepared, &steps).await;
                 self.store.points().pass("crm.answered").await;
                 outcome
             }
@@ -52,7 +54,18 @@ impl Worker {
         // Without a number to compare: an answer is recorded even when the lease ended meanwhile.
         let author = Author { detail, ..self.author.clone() };
         self.tell_as(&stored, event, None, author).await?;
+        if let Outcome::Created { ticket } = &outcome {
+            self.read_back(&stored, ticket).await?;
+        }
         Ok(Did::Moved)
+    }
+
+    /// Where this attempt keeps what its steps give.
+    fn steps(&self, stored: &Stored, lease_end: Timestamp) -> OperationSteps {
+        let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
+        // A step that could not end within the lease is left to the next attempt.
+        let last_start = lease_end.minus(self.policy.request_timeout);
+        OperationSteps { store, operation: stored.operation.id, last_start, clock }
     }
 
     /// The request of the first attempt, or a fresh one; a reason in words when the order fits no request.

@@ -9,6 +9,7 @@ import { messageNode, updateMessage } from "./message.js";
 const SHOWN_MESSAGES = 200; // a load test may write thousands; the newest are the ones anybody reads
 const NEAR_BOTTOM_PX = 48;
 const TOAST_MS = 6000;
+const SHOWN_TOASTS = 2; // both answers to a double click, and still the chat behind them
 const SPINNER_MS = 15_000; // the age at which Telegram stops taking an answer to a tap
 const MAX_INPUT_PX = 132;
 const STEADY_MS = 400; // a double click has to find the same button twice, even if the bot answers in between
@@ -184,7 +185,7 @@ export function createChat({ root, user, chat, phone, shortcuts, words, onNews }
   function toast(text, tone = "plain") {
     const node = h("p", { class: "toast", dir: "auto", "data-tone": tone, "data-testid": "toast" }, text);
     toasts.append(node);
-    while (toasts.childElementCount > 3) toasts.firstElementChild.remove();
+    while (toasts.childElementCount > SHOWN_TOASTS) toasts.firstElementChild.remove();
     setTimeout(() => node.remove(), TOAST_MS);
   }
 

@@ -132,7 +132,7 @@ const en = {
   step2: "Tap twice",
   step2Text: "Under the summary, tap submit twice, fast. One ticket appears in the CRM.",
   step3: "Go back to an old button",
-  step3Text: "Earlier buttons are kept under “✎ edited”. Tap one: the bot names the same number.",
+  step3Text: "The summary is still in the chat. Tap its button again: the bot names the same number.",
   step4: "Break the wire",
   step4Text: "Turn any fault on and submit as Boris. Still one ticket, and an honest bot.",
   step5: "Kill the process",

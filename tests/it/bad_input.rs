@@ -1,6 +1,8 @@
 //! What people send instead of an answer: a short helpful answer, the draft unharmed, the characters as typed in the CRM.
 
+use sea_orm::EntityTrait as _;
 use serde_json::json;
+use zayavka::store::entity::people;
 
 use crate::{
     databases::on_both,
@@ -160,6 +162,22 @@ on_both! {
         let said = world.staff_as(BORIS, "/start@zayavka_sandbox_bot").await;
         assert_eq!(said, "Анкету удобнее и безопаснее заполнить в личном чате: https://t.me/zayavka_sandbox_bot?start");
         assert!(world.said(BORIS).await.is_empty());
+        world.finish().await;
+    }
+
+    async fn what_happens_in_groups_is_not_kept_about_people(db: Database) {
+        let mut world = World::new(db).await;
+        world.type_text(ANNA, "/help").await;
+        let group = json!({ "id": STAFF, "type": "supergroup", "title": "Сотрудники" });
+        let anna = json!({ "id": ANNA, "is_bot": false, "first_name": "Анна" });
+        let bot = json!({ "id": 1_000_000_001, "is_bot": true, "first_name": "Заявка" });
+        let member = |status: &str| json!({ "user": bot, "status": status });
+        world.raw(json!({ "my_chat_member": { "chat": group, "from": anna, "date": 1,
+            "old_chat_member": member("member"), "new_chat_member": member("kicked") } })).await;
+        world.staff_as(BORIS, "/start").await;
+        let known = people::Entity::find().all(world.app().store.reader()).await;
+        let known: Vec<_> = known.unwrap_or_default().into_iter().map(|person| (person.user_id, person.reachable)).collect();
+        assert_eq!(known, [(ANNA, true)], "she can still be written to, and he never wrote to the bot");
         world.finish().await;
     }
 

@@ -24,7 +24,7 @@ async fn polls(sandbox: &Sandbox) -> usize {
 
 #[tokio::test]
 async fn sigterm_ends_the_sandbox_and_its_service_and_removes_the_folder() {
-    let sandbox = Sandbox::start();
+    let mut sandbox = Sandbox::start();
     up(&sandbox).await;
     assert_eq!(sandbox.leftovers().len(), 1);
     sandbox.stop();
@@ -80,7 +80,7 @@ async fn a_service_that_ends_by_itself_is_noticed_and_can_be_started_again() {
 
 #[tokio::test]
 async fn a_killed_service_comes_back_under_another_number_on_the_same_database() {
-    let sandbox = Sandbox::start();
+    let mut sandbox = Sandbox::start();
     up(&sandbox).await;
     let old = sandbox.service_pid().await.unwrap();
     let before = polls(&sandbox).await;

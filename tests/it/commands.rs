@@ -104,6 +104,42 @@ on_both! {
         world.finish().await;
     }
 
+    async fn a_word_under_a_summary_shows_the_one_that_counts(db: Database) {
+        let mut world = World::new(db).await;
+        world.fill_in(ANNA).await;
+        world.staff("/pause").await;
+        world.submit(ANNA).await;
+        world.type_text(ANNA, "/cancel").await;
+        world.type_text(ANNA, "а как теперь отправить?").await;
+        assert!(world.last_text(ANNA).await.starts_with("Все ответы на месте."));
+        assert_eq!(world.submit(ANNA).await, "Принято, отправляем заявку.", "not the button of what was withdrawn");
+        world.staff("/resume").await;
+        world.pass(Duration::from_secs(60)).await;
+        assert_eq!((world.state(ANNA).await, world.count().await), ("created", 1));
+        world.finish().await;
+    }
+
+    async fn a_refusal_meanwhile_does_not_take_the_next_form_over(db: Database) {
+        let mut world = World::new(db).await;
+        world.staff("/pause").await;
+        world.apply(ANNA).await;
+        world.advance(Duration::from_secs(5)).await;
+        world.type_text(ANNA, "/new").await;
+        world.type_text(ANNA, "Вторая").await;
+        world.advance(Duration::from_secs(5)).await;
+        world.fault(json!({ "on": "POST /tickets", "do": "refuse" })).await;
+        world.staff("/resume").await;
+        world.pass(Duration::from_secs(60)).await;
+        assert_eq!(world.state(ANNA).await, "rejected");
+        world.type_text(ANNA, "+7 912 345-67-89").await;
+        assert!(world.last_text(ANNA).await.starts_with("Электронная почта"), "{}", world.last_text(ANNA).await);
+        world.type_text(ANNA, "/cancel").await;
+        world.type_text(ANNA, "/start").await;
+        assert_eq!(world.submit(ANNA).await, "Принято, отправляем заявку.", "the refused one waits behind it");
+        assert_eq!(world.count().await, 1);
+        world.finish().await;
+    }
+
     async fn forgotten_answers_are_gone_and_the_number_stays(db: Database) {
         let mut world = World::new(db).await;
         world.apply(ANNA).await;

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 use zayavka::{
     catalog::profile::{self, built_in},
-    crm::{Crm, CrmSettings},
+    crm::{Crm, CrmSettings, steps::Forgetful},
     domain::{
         outcome::{Look, Outcome, Promise, Verified},
         ticket::{Contact, Ticket, TicketOrder},
@@ -76,7 +76,7 @@ async fn a_create_carries_the_order_unchanged_and_reads_the_ticket() {
     let peer = Peer::new(vec![Act::Say(http("201 Created", "", &made("1042")))]).await;
     let crm = crm("generic-keyed", &format!("http://{}/", peer.address));
     let prepared = crm.prepare(&order()).expect("it fits");
-    assert_eq!(crm.create(&prepared).await, Outcome::Created { ticket: ticket("1042") });
+    assert_eq!(crm.create(&prepared, &Forgetful::default()).await, Outcome::Created { ticket: ticket("1042") });
     let requests = peer.requests();
     let [request] = requests.as_slice() else { panic!("{} requests", requests.len()) };
     let (head, body) = request.split_once("\r\n\r\n").expect("a head");
@@ -207,7 +207,7 @@ async fn each_way_a_call_can_end_proves_what_it_proves_and_nothing_is_sent_twice
         all.spawn(async move {
             let peer = Peer::new(vec![act]).await;
             let crm = crm("generic-keyed", &format!("http://{}", peer.address));
-            let outcome = crm.create(&crm.prepare(&order()).expect("it fits")).await;
+            let outcome = crm.create(&crm.prepare(&order()).expect("it fits"), &Forgetful::default()).await;
             assert_eq!(End::of(&outcome), end, "{name}: {outcome:?}");
             assert_eq!(peer.requests().len(), arrived, "{name}");
             let said = format!("{outcome:?}");
@@ -245,7 +245,7 @@ async fn a_connection_that_never_came_about_proves_that_nothing_was_sent() {
     ] {
         all.spawn(async move {
             let crm = crm("generic-keyed", &base);
-            let outcome = crm.create(&crm.prepare(&order()).expect("it fits")).await;
+            let outcome = crm.create(&crm.prepare(&order()).expect("it fits"), &Forgetful::default()).await;
             assert!(matches!(outcome, Outcome::NotSent { wait: None, .. }), "{name}: {outcome:?}");
             assert!(matches!(crm.look(key(), &Marker::of(key())).await, Look::Unsure { .. }), "{name}");
         });
@@ -259,7 +259,7 @@ async fn a_reset_right_at_the_accept_is_never_taken_for_an_answer() {
     // Whether the reset still meets the connect or already the first byte is a race; both proofs are true ones.
     let peer = Peer::new(vec![Act::Reset]).await;
     let crm = crm("generic-keyed", &format!("http://{}", peer.address));
-    let outcome = crm.create(&crm.prepare(&order()).expect("it fits")).await;
+    let outcome = crm.create(&crm.prepare(&order()).expect("it fits"), &Forgetful::default()).await;
     assert!(matches!(End::of(&outcome), End::NotSent | End::Lost), "{outcome:?}");
     assert!(peer.requests().is_empty());
 }
@@ -273,10 +273,10 @@ async fn a_repeat_is_the_same_bytes_after_storage_and_a_changed_profile() {
     assert_eq!(prepared, first.prepare(&order()).expect("it fits"));
     let stored = serde_json::to_string(&prepared).expect("it is stored");
     assert!(!stored.contains(TOKEN), "a secret is stored");
-    assert!(matches!(first.create(&prepared).await, Outcome::Lost { .. }));
+    assert!(matches!(first.create(&prepared, &Forgetful::default()).await, Outcome::Lost { .. }));
     let second = crm("generic-blind", &base);
     let loaded = serde_json::from_str(&stored).expect("it is loaded");
-    assert_eq!(second.create(&loaded).await, Outcome::Created { ticket: ticket("9") });
+    assert_eq!(second.create(&loaded, &Forgetful::default()).await, Outcome::Created { ticket: ticket("9") });
     let requests = peer.requests();
     assert_eq!(requests.len(), 2);
     assert_eq!(requests[0], requests[1]);
@@ -288,7 +288,7 @@ async fn a_request_prepared_for_another_address_goes_nowhere() {
     let old = crm("generic-keyed", &format!("http://{}", peer.address));
     let prepared = old.prepare(&order()).expect("it fits");
     let new = crm("generic-keyed", "http://127.0.0.1:9");
-    assert!(matches!(new.create(&prepared).await, Outcome::NotSent { .. }));
+    assert!(matches!(new.create(&prepared, &Forgetful::default()).await, Outcome::NotSent { .. }));
     assert!(peer.requests().is_empty());
 }
 
@@ -299,9 +299,11 @@ async fn a_person_is_told_what_the_crm_said_short_and_clean() {
     let peer = Peer::new(answers.to_vec()).await;
     let crm = crm("generic-keyed", &format!("http://{}", peer.address));
     let prepared = crm.prepare(&order()).expect("it fits");
-    let Outcome::Refused { message } = crm.create(&prepared).await else { panic!("a refusal") };
+    let Outcome::Refused { message } = crm.create(&prepared, &Forgetful::default()).await else { panic!("a refusal") };
     assert!(message.starts_with("Плохой токен *** !яяя") && message.chars().count() <= 300, "{message}");
-    let Outcome::AuthRefused { detail } = crm.create(&prepared).await else { panic!("a refusal") };
+    let Outcome::AuthRefused { detail } = crm.create(&prepared, &Forgetful::default()).await else {
+        panic!("a refusal")
+    };
     assert!(!detail.contains(TOKEN), "{detail}");
 }
 

@@ -162,6 +162,34 @@ on_both! {
         world.finish().await;
     }
 
+    async fn a_success_without_a_believable_number_is_none(db: Database) {
+        let options = Options::searchable().places(100).set("limits.submissions_per_client_per_hour", "100");
+        let mut world = World::with(db, options).await;
+        let answers = [
+            json!({}),
+            json!([]),
+            json!(null),
+            json!("created"),
+            json!({ "id": null, "number": null }),
+            json!({ "id": "t-9", "number": "" }),
+            json!({ "id": "t-9", "number": "9\nЗаявка № 1 создана" }),
+            json!({ "id": "t-9", "number": "9".repeat(500) }),
+            json!({ "id": "t-9", "number": { "value": 9 } }),
+            json!({ "id": "t-9", "number": "9", "external_id": "of-somebody-else" }),
+        ];
+        for (n, body) in answers.iter().enumerate() {
+            world.fault(json!({ "on": "POST /tickets", "do": "error_before", "status": 201, "body": body })).await;
+            world.apply(ANNA).await;
+            assert_eq!(world.state(ANNA).await, "unknown", "{body}");
+            assert!(world.last_text(ANNA).await.starts_with("Проверяем, дошла ли заявка."), "{body}");
+            world.pass(20 * MINUTE).await;
+            assert_eq!((world.state(ANNA).await, world.count().await), ("review", 0), "{body}");
+            assert_eq!(world.operations(ANNA).await.len(), n + 1);
+        }
+        assert!(world.said(ANNA).await.iter().all(|text| !text.contains("создана")));
+        world.finish().await;
+    }
+
     async fn what_the_crm_repeats_of_our_secrets_is_told_to_nobody(db: Database) {
         let body = json!({ "message": "token sandbox-secret is wrong: Authorization: Bearer sandbox-secret" });
         let fault = json!({ "on": "POST /tickets", "do": "error_before", "status": 401, "body": body });

@@ -9,7 +9,7 @@ use zayavka::domain::outcome::Promise;
 
 use crate::{
     databases::on_all,
-    world::{ANNA, Options, SUBMIT, World},
+    world::{ANNA, SUBMIT, World},
 };
 
 /// What may become of the first call to the CRM, one loop each.

@@ -86,6 +86,17 @@ on_all! {
 }
 
 on_both! {
+    async fn a_test_that_leaves_work_open_would_be_told_so(db: Database) {
+        let mut world = World::new(db).await;
+        world.fill_in(ANNA).await;
+        assert!(world.unfinished().await.is_empty());
+        world.staff("/pause").await;
+        world.submit(ANNA).await;
+        assert_eq!(world.unfinished().await, ["1 operations pending"]);
+        world.may_stay_unfinished();
+        world.finish().await;
+    }
+
     async fn restarts_at_every_stage_and_the_talk_goes_on(db: Database) {
         let mut world = World::new(db).await;
         world.type_text(ANNA, "/start").await;

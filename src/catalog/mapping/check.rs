@@ -116,11 +116,7 @@ fn never_equal(field: &Field, source: &str) -> Option<Mistake> {
 
 /// Renders over sample answers, given and skipped: finds unknown filters and endless loops before a client does.
 fn try_out(environment: &Environment<'_>, source: &str, fields: &[Field]) -> Option<Mistake> {
-    let mut given = Answers::new();
-    for field in fields {
-        given.set(field.id.clone(), sample(&field.kind));
-    }
-    [given, Answers::new()].iter().find_map(|answers| {
+    [samples(fields), Answers::new()].iter().find_map(|answers| {
         let values: Value = context! {
             answers => answer::values(answers),
             form => context! { id => "form", title => "Form", version => "0" },
@@ -134,6 +130,16 @@ fn try_out(environment: &Environment<'_>, source: &str, fields: &[Field]) -> Opt
         let hint = "filters: lower, upper, trim, oneline, digits, truncate, replace, default".to_owned();
         Some(Mistake { line: error.line().unwrap_or(1), what: what.trim_end_matches([':', ' ']).to_owned(), hint })
     })
+}
+
+/// An answer to every question, for trials.
+#[must_use]
+pub fn samples(fields: &[Field]) -> Answers {
+    let mut given = Answers::new();
+    for field in fields {
+        given.set(field.id.clone(), sample(&field.kind));
+    }
+    given
 }
 
 fn sample(kind: &FieldKind) -> Answer {

@@ -2,7 +2,7 @@
 
 use super::{
     load::{self, PATH_SECRET},
-    model::{Auth, Body, Lookup, Node, Profile, Repeat, Request, Step},
+    model::{Auth, Body, Lookup, Node, Profile, Repeat, Request, Step, StepKind},
     rule::{Rule, Verdict},
     template::Template,
 };
@@ -18,10 +18,23 @@ pub(super) fn whole(document: &Document<'_>, profile: &Profile) {
     promise(&root, &head, profile);
     let steps = root.tables("step");
     for (step, section) in profile.steps.iter().zip(&steps) {
-        create(section, profile, step);
+        match &step.kind {
+            StepKind::Ticket => create(section, profile, step),
+            StepKind::Make { .. } => made(section, step),
+            StepKind::Find(_) if step.read.id.is_empty() => {
+                section.error("read", "a record is looked for, but nothing reads its id", "[step.read] id = [\"id\"]");
+            }
+            StepKind::Read { .. } if step.read.number.is_empty() => {
+                let hint = "[step.read] number = [\"number\"]";
+                section.error("read", "the ticket is read again, but not for its number", hint);
+            }
+            StepKind::Find(_) | StepKind::Read { .. } => {}
+        }
+        tokens(section, profile, step);
     }
     for (lookup, section) in profile.lookups.iter().zip(root.tables("lookup")) {
         reading(&section, lookup);
+        settled(&section, profile, lookup);
     }
     requests(&root, profile);
 }
@@ -54,6 +67,34 @@ fn promise(root: &Section<'_>, head: &Section<'_>, profile: &Profile) {
     }
     if by_refusal && profile.lookups.is_empty() {
         head.error("promise", "a repeat is refused, but nothing finds the ticket made before", "write a [[lookup]]");
+    }
+}
+
+/// A token ends without warning, and only a declared "not done" lets a create be sent again with a new one.
+fn tokens(section: &Section<'_>, profile: &Profile, step: &Step) {
+    let says = |rule: &Rule| rule.status.contains(401) && rule.verdict == Verdict::Auth;
+    if matches!(profile.auth, Auth::Token(_)) && !step.outcome.iter().any(says) {
+        let hint = "[[step.outcome]] status = 401, is = \"auth\"";
+        section.error("outcome", "no rule says what it means that the token has ended", hint);
+    }
+}
+
+/// A miss must not count while the CRM may still be at work on the request, or not show what it made.
+fn settled(section: &Section<'_>, profile: &Profile, lookup: &Lookup) {
+    let least = profile.dedupe.server_max + lookup.lag;
+    if lookup.settle_after < least {
+        let what =
+            format!("a miss counts after {:?}, but something may still appear for {least:?}", lookup.settle_after);
+        section.error("settle_after", what, "at least [dedupe] server_max and this lookup's lag together");
+    }
+}
+
+fn made(section: &Section<'_>, step: &Step) {
+    if !step.outcome.iter().any(|rule| rule.verdict == Verdict::Created) {
+        let hint = "[[step.outcome]] status = [200, 201], is = \"created\"";
+        section.error("outcome", "no rule says when the record was made", hint);
+    } else if step.read.id.is_empty() {
+        section.error("read", "a record is made, but nothing reads its id", "[step.read] id = [\"id\"]");
     }
 }
 
@@ -120,6 +161,13 @@ fn requests(root: &Section<'_>, profile: &Profile) {
         if matches!(profile.auth, Auth::BodyField { .. }) && !is_map {
             section.error("request", "the secret goes into a field of the body, but the body has no fields", "");
         }
+        if matches!(profile.auth, Auth::BodyAt { .. }) && !matches!(request.body, Body::Json(_)) {
+            section.error(
+                "request",
+                "the secret goes into a place of a JSON body, but there is none",
+                "body_kind = \"json\"",
+            );
+        }
         // A header has room enough; it is fields and search words that cut.
         let fields = templates(request).into_iter().filter(|t| !request.headers.iter().any(|(_, value)| value == *t));
         let longest = fields.flat_map(Template::names).map(|name| length(profile, name)).max();
@@ -146,6 +194,9 @@ fn templates(request: &Request) -> Vec<&Template> {
     let mut all = vec![&request.url.path];
     all.extend(request.query.iter().flat_map(|(key, value)| [key, value]));
     all.extend(request.headers.iter().map(|(_, value)| value));
+    if let Some(document) = &request.query_json {
+        leaves(document, &mut all);
+    }
     match &request.body {
         Body::None => {}
         Body::Json(node) => leaves(node, &mut all),

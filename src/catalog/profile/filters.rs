@@ -17,6 +17,7 @@ pub(super) fn add_to(engine: &mut Environment<'_>) {
     engine.add_filter("yes_no", |on: bool| if on { "Y" } else { "N" });
     engine.add_filter("one_zero", |on: bool| if on { "1" } else { "0" });
     engine.add_filter("pairs", pairs);
+    engine.add_filter("with", with);
     engine.add_filter("ticket_sql", |text: String| quoted(&text, '\'', &['\\', '\'']));
     engine.add_filter("soql", |text: String| quoted(&text, '\'', &['\\', '\'', '"']));
     engine.add_filter("coql", |text: String| quoted(&text, '\'', &['\\', '\'']));
@@ -78,6 +79,25 @@ fn pairs(map: Value, name: &str, value: &str, number: Option<bool>) -> Result<Va
     Ok(Value::from(list))
 }
 
+/// A map with one more name in it; nothing is a map without names.
+fn with(map: Value, name: Value, value: Value) -> Result<Value, Error> {
+    let mut pairs = Vec::new();
+    if !(map.is_undefined() || map.is_none()) {
+        if map.kind() != ValueKind::Map {
+            return Err(Error::new(ErrorKind::InvalidOperation, "with works on a map"));
+        }
+        for key in map.try_iter()? {
+            let held = map.get_item(&key)?;
+            pairs.push((key.to_string(), held));
+        }
+    }
+    let nothing = value.is_undefined() || value.is_none() || value.len() == Some(0);
+    if !nothing {
+        pairs.push((name.to_string(), value));
+    }
+    Ok(Value::from_pairs(pairs))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -106,6 +126,8 @@ mod tests {
                 "{{ fields | pairs('id', 'value', true) }}",
                 json!([{"id": 25, "value": "a"}, {"id": "topic", "value": "b"}]),
             ),
+            ("{{ fields | with('cf', phone | digits) }}", json!({"25": "a", "topic": "b", "cf": "79991234567"})),
+            ("{{ absent | with('cf', 'x') | with('none', absent) }}", json!({"cf": "x"})),
             ("{{ fields | pairs('id', 'value') }}", json!([{"id": "25", "value": "a"}, {"id": "topic", "value": "b"}])),
         ];
         for (source, wanted) in cases {

@@ -4,12 +4,20 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::Value as Json;
 
+mod auth;
+mod lookup;
+mod step;
+
 use super::{
     path::JsonPath,
     rule::{Pattern, Rule},
     template::Template,
 };
 use crate::domain::{operation::OnAbsent, outcome::Promise};
+
+pub use auth::{Auth, TokenAuth};
+pub use lookup::{Lookup, Match, Same, Scan, Unrelated};
+pub use step::{Find, Many, Step, StepKind};
 
 /// One CRM, described: what to send, how to read the answer, what a repeat does.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,11 +32,13 @@ pub struct Profile {
     pub secrets: BTreeMap<String, Secret>,
     /// How a request proves who sends it.
     pub auth: Auth,
+    /// Headers that carry further secrets: name, and the secret's name; left out where that is not given.
+    pub auth_headers: Vec<(String, String)>,
     /// How our key is written for this system.
     pub ext: Ext,
     /// How fast it may be asked.
     pub limits: Limits,
-    /// The steps of a create in their order; today exactly one, which makes the ticket.
+    /// The steps of a create in their order; exactly one of them makes the ticket.
     pub steps: Vec<Step>,
     /// What a ticket number looks like: nothing else is ever shown to a person.
     pub number: Pattern,
@@ -42,6 +52,21 @@ pub struct Profile {
     pub dedupe: Dedupe,
     /// What to do when the ticket is provably not there.
     pub on_absent: OnAbsent,
+    /// What the installation must see to before the profile can keep its promise.
+    pub prerequisites: Vec<Prerequisite>,
+    /// Takes a record of a trial away again.
+    pub cleanup: Option<Request>,
+}
+
+/// Something the installation must see to: a field, a right, a setting of the CRM.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prerequisite {
+    /// What, in one sentence.
+    pub text: String,
+    /// Asks the CRM whether it is so; a person looks where there is nothing to ask.
+    pub ask: Option<Request>,
+    /// What must be so in the answer: the first rule that fits must be `answer`.
+    pub outcome: Vec<Rule>,
 }
 
 /// What the profile is and what it claims.
@@ -116,23 +141,21 @@ pub enum VarKind {
 pub struct Secret {
     /// What to put there.
     pub help: String,
+    /// Whether and how its end is known.
+    pub expires: Expires,
+    /// Whether it may be left out.
+    pub optional: bool,
 }
 
-/// How a request proves who sends it. Secrets are put in when it is sent, never before.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Auth {
-    /// Not at all.
-    None,
-    /// A header, `prefix` before the secret: bearer tokens and API keys.
-    Header { name: String, prefix: String, secret: String },
-    /// HTTP Basic; both are templates over `vars` and `secrets`.
-    Basic { user: Template, password: Template },
-    /// A query parameter.
-    Query { name: String, secret: String },
-    /// A field of the body.
-    BodyField { name: String, secret: String },
-    /// A segment of the URL's path, where the profile writes `{auth}`.
-    Path { secret: String },
+/// What is known of a secret's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expires {
+    /// It has none, or nobody says.
+    Never,
+    /// It is a JSON web token and says so itself.
+    Jwt,
+    /// The CRM ends it this long after it was made.
+    After(Duration),
 }
 
 /// How our key is written.
@@ -155,19 +178,6 @@ pub struct Limits {
     pub concurrency: u32,
 }
 
-/// One request-and-answer of a create.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Step {
-    /// Its name, unique in the profile.
-    pub name: String,
-    /// What is sent.
-    pub request: Request,
-    /// Where the answer holds what we need.
-    pub read: Read,
-    /// What the answer means: the first rule that fits.
-    pub outcome: Vec<Rule>,
-}
-
 /// A request to be rendered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
@@ -177,6 +187,8 @@ pub struct Request {
     pub url: Url,
     /// Query parameters in the file's order; empty values are left out.
     pub query: Vec<(Template, Template)>,
+    /// A JSON document that is the whole query string, percent-encoded.
+    pub query_json: Option<Node>,
     /// Headers in the file's order; empty values are left out.
     pub headers: Vec<(String, Template)>,
     /// What it carries.
@@ -255,51 +267,6 @@ pub enum SourcePlace {
     Header(String),
 }
 
-/// One way to find a ticket by our key.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Lookup {
-    /// Its name, unique in the profile.
-    pub name: String,
-    /// What is asked.
-    pub request: Request,
-    /// What the answer means; without rules 200 is an answer and all else proves nothing.
-    pub outcome: Vec<Rule>,
-    /// The list of records; `None` where the answer itself is the one record.
-    pub results: Option<JsonPath>,
-    /// Where a record holds our key. A record without it is nobody's.
-    pub matching: Match,
-    /// Whether records that are not ours are normal (a word search) or a sign that the CRM ignored our filter.
-    pub unrelated: Unrelated,
-    /// Where a record holds what we need.
-    pub read: Read,
-    /// How old the last attempt must be before a miss counts.
-    pub settle_after: Duration,
-    /// How many misses prove absence.
-    pub misses: u32,
-    /// The pause between two looks.
-    pub spacing: Duration,
-}
-
-/// What records of others in a lookup's answer mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unrelated {
-    /// The filter was not applied, so our record may be on a page we do not see.
-    Unsure,
-    /// The search is a loose one: they are passed over.
-    Ignore,
-}
-
-/// How a record is known as ours.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Match {
-    /// Where it holds our key, alternatives in order.
-    pub path: Vec<JsonPath>,
-    /// What must stand there.
-    pub equals: Template,
-    /// Whether the CRM may change the case.
-    pub ignore_case: bool,
-}
-
 /// How one ticket is read by its number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verify {
@@ -313,6 +280,8 @@ pub struct Verify {
     pub matching: Option<Match>,
     /// Where the record holds what we need.
     pub read: Read,
+    /// How many requests it counts for in the CRM's own reckoning.
+    pub cost: u32,
 }
 
 /// What a repeat of the create does.
@@ -324,6 +293,8 @@ pub struct Dedupe {
     pub carrier: String,
     /// How long a repeat is safe after the first attempt; `None` is forever.
     pub ttl: Option<Duration>,
+    /// The longest the CRM goes on with a request nobody waits for any more.
+    pub server_max: Duration,
 }
 
 /// What the CRM does with a repeat.

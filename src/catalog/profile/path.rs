@@ -1,7 +1,7 @@
 //! Paths into a JSON answer: `result.items[0].id`, `list[*].key`, `custom_fields[id={{ vars.field }}].value`.
 //!
 //! `$` is the whole answer (some systems answer with a bare number), `[*]` any element of a list or any value of a
-//! map (some systems key their lists by id), `["a.b"]` a name with odd characters, `[name=value]` the elements whose
+//! map (some systems key their lists by id), `["a.b"]` a name with odd characters or values, `[name=value]` the elements whose
 //! `name` is that value.
 
 use serde_json::Value as Json;
@@ -18,9 +18,14 @@ pub struct JsonPath {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
     Name(String),
+    /// A quoted name with values in it.
+    Named(Template),
     Index(usize),
     Any,
-    Where { name: String, value: Template },
+    Where {
+        name: String,
+        value: Template,
+    },
 }
 
 impl JsonPath {
@@ -55,7 +60,7 @@ impl JsonPath {
     /// The templates inside, for the check of names.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         self.segments.iter().filter_map(|segment| match segment {
-            Segment::Where { value, .. } => Some(value),
+            Segment::Where { value, .. } | Segment::Named(value) => Some(value),
             _ => None,
         })
     }
@@ -67,6 +72,10 @@ impl JsonPath {
         for segment in &self.segments {
             found = match segment {
                 Segment::Name(name) => found.into_iter().filter_map(|value| value.get(name)).collect(),
+                Segment::Named(name) => {
+                    let name = name.text(scope).ok();
+                    found.into_iter().filter_map(|value| value.get(name.as_deref()?)).collect()
+                }
                 Segment::Index(at) => found.into_iter().filter_map(|value| value.get(at)).collect(),
                 Segment::Any => found.into_iter().flat_map(elements).collect(),
                 Segment::Where { name, value } => {
@@ -113,7 +122,11 @@ fn name(rest: &str) -> Result<(Segment, &str), String> {
 fn bracket(inside: &str) -> Result<(Segment, &str), String> {
     if let Some(quoted) = inside.strip_prefix('"') {
         let (name, after) = quoted.split_once("\"]").ok_or("`[\"` has no `\"]`")?;
-        return Ok((Segment::Name(name.to_owned()), after));
+        if !name.contains("{{") {
+            return Ok((Segment::Name(name.to_owned()), after));
+        }
+        let name = Template::parse(name, Place::Text).map_err(|bad| bad.0)?;
+        return Ok((Segment::Named(name), after));
     }
     let (text, after) = inside.split_once(']').ok_or("`[` has no `]`")?;
     let text = text.trim();
@@ -142,7 +155,7 @@ mod tests {
             "by_id": {"17": {"n": 1}, "18": {"n": 2}},
             "a.b": {"c d": true},
         });
-        let scope = Scope::new(&json!({"vars": {"field": 6}}));
+        let scope = Scope::new(&json!({"vars": {"field": 6, "how": "id"}}));
         let cases = [
             ("result.items[0].id", vec![json!(9_007_199_254_740_993_u64)]),
             ("result.items[*].id", vec![json!(9_007_199_254_740_993_u64), json!("x")]),
@@ -153,6 +166,7 @@ mod tests {
             ("[\"a.b\"][\"c d\"]", vec![json!(true)]),
             ("$.by_id.17.n", vec![json!(1)]),
             ("nowhere.at.all[3]", vec![]),
+            ("[\"by_{{ vars.how }}\"].17.n", vec![json!(1)]),
         ];
         for (source, wanted) in cases {
             let path = JsonPath::parse(source).expect("it parses");

@@ -160,6 +160,30 @@ impl Template {
         Ok(template)
     }
 
+    /// Reads an expression that is only asked whether it holds.
+    ///
+    /// # Errors
+    /// The syntax is wrong, or it uses an unknown filter.
+    pub fn condition(expression: &str) -> Result<Self, BadTemplate> {
+        let template = Self::parse(&format!("{{{{ {expression} }}}}"), Place::Text)?;
+        if template.kind == Kind::Expression { Ok(template) } else { Err(BadTemplate("not one expression".to_owned())) }
+    }
+
+    /// Whether the expression holds: it gives something, and not `false`, 0 or an empty text.
+    ///
+    /// # Errors
+    /// A filter cannot work on a value.
+    pub fn holds(&self, scope: &Scope) -> Result<bool, Unwritable> {
+        Ok(self.evaluate(scope)?.is_some_and(|value| value.is_true()))
+    }
+
+    /// The value of a lone expression; `None` for any other template.
+    fn evaluate(&self, scope: &Scope) -> Result<Option<Value>, Unwritable> {
+        let Some(expression) = inner(&self.source).filter(|_| self.kind == Kind::Expression) else { return Ok(None) };
+        let compiled = ENGINE.compile_expression(expression).and_then(|compiled| compiled.eval(scope.0.clone()));
+        compiled.map(Some).map_err(|error| self.unwritable(&error))
+    }
+
     /// Unknown filters only show when a template runs, so it runs once over nothing.
     fn check_filters(&self) -> Result<(), BadTemplate> {
         let nothing = Value::from_pairs(std::iter::empty::<(&str, &str)>());
@@ -208,15 +232,11 @@ impl Template {
     /// # Errors
     /// A filter cannot work on a value, or the value has no form in JSON.
     pub fn json(&self, scope: &Scope) -> Result<Option<serde_json::Value>, Unwritable> {
-        let Some(expression) = inner(&self.source).filter(|_| self.kind == Kind::Expression) else {
+        let Some(value) = self.evaluate(scope)? else {
             let text = self.text(scope)?;
             // An empty literal was written on purpose; an empty result was not there.
             return Ok((self.is_literal() || !text.is_empty()).then_some(serde_json::Value::String(text)));
         };
-        let value = ENGINE
-            .compile_expression(expression)
-            .and_then(|compiled| compiled.eval(scope.0.clone()))
-            .map_err(|error| self.unwritable(&error))?;
         if value.is_undefined() || value.is_none() || value.len() == Some(0) {
             return Ok(None);
         }

@@ -131,6 +131,7 @@ texts! {
     StaffDoneCreate = "staff"."done_create", Message, Review, ["marker"];
     StaffDoneReject = "staff"."done_reject", Message, Rejected, ["marker"];
     StaffTooLate = "staff"."too_late", Message, Free, ["marker", "state"];
+    StaffKeyDropped = "staff"."key_dropped", Message, Free, ["number"];
     StaffCrmRefusesUs = "staff"."crm_refuses_us", Message, Free, [];
     StaffButtonWhy = "staff"."button_why", Button, Free, [];
     StaffNotYours = "staff"."not_yours", Message, Free, [];

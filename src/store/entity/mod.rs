@@ -8,6 +8,7 @@ pub mod drafts;
 pub mod inbox;
 pub mod journal;
 pub mod leases;
+pub mod operation_steps;
 pub mod operations;
 pub mod outbox;
 pub mod people;

@@ -246,7 +246,7 @@ async fn reopen_draft<C: ConnectionTrait>(db: &C, stored: &Stored, at: Timestamp
     if by_crm_or_staff && !draft.is_open() && draft.version == stored.operation.version {
         let was = draft.revision;
         draft.reopen();
-        drafts::save(db, &draft, was, at).await?;
+        drafts::save_reopened(db, &draft, was, at).await?;
     }
     Ok(())
 }

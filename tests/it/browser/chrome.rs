@@ -43,7 +43,7 @@ impl Chrome {
         let binary = on_path(&["chromium", "chromium-browser", "google-chrome"]).expect(WANTED);
         let driver = Driver::start();
         let mut flags: Vec<_> = FLAGS.iter().map(ToString::to_string).collect();
-        flags.push(format!("--user-data-dir={}", driver.profile.path().display()));
+        flags.push(format!("--user-data-dir={}", driver.profile().display()));
         flags.push(format!("--accept-lang={language}"));
         let session = Session::open(
             &format!("http://127.0.0.1:{}", driver.port),
@@ -62,11 +62,11 @@ impl Chrome {
     }
 }
 
-/// The driver's process and the profile of the browser it starts.
+/// The driver's process and the one folder where it and its browser keep everything.
 struct Driver {
     process: Child,
     port: u16,
-    profile: TempDir,
+    folder: TempDir,
     /// Kept open: a process that writes to nobody is ended by that.
     _said: Lines<BufReader<ChildStdout>>,
 }
@@ -74,8 +74,10 @@ struct Driver {
 impl Driver {
     /// Starts the driver on a port of its choice and reads which.
     fn start() -> Self {
+        let folder = TempDir::new().unwrap();
         let mut process = Command::new("chromedriver")
             .arg("--port=0")
+            .env("TMPDIR", folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -87,7 +89,11 @@ impl Driver {
             port.trim_end_matches('.').parse().ok()
         });
         let port = port.unwrap_or_else(|| panic!("chromedriver ended without a word about its port: {WANTED}"));
-        Self { process, port, profile: TempDir::new().unwrap(), _said: said }
+        Self { process, port, folder, _said: said }
+    }
+
+    fn profile(&self) -> PathBuf {
+        self.folder.path().join("profile")
     }
 }
 
@@ -96,7 +102,7 @@ impl Drop for Driver {
     fn drop(&mut self) {
         drop(self.process.kill());
         drop(self.process.wait());
-        let lock = std::fs::read_link(self.profile.path().join("SingletonLock")).ok();
+        let lock = std::fs::read_link(self.profile().join("SingletonLock")).ok();
         let browser = lock.as_ref().and_then(|lock| lock.to_str()?.rsplit_once('-')?.1.parse::<u32>().ok());
         if let Some(browser) = browser {
             drop(Command::new("kill").args(["-KILL", &browser.to_string()]).stderr(Stdio::null()).status());

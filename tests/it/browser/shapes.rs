@@ -72,7 +72,8 @@ async fn on_a_phone_the_whole_job_is_done_with_the_keyboard_alone() {
     tab_to_control(&visit, false, ANNA, "input").await;
     visit.browser().press(&format!("Анна{ENTER}")).await;
     visit.asks(ANNA, "Телефон для связи").await;
-    tab_to_control(&visit, true, ANNA, "reply-button").await;
+    let share = "return at.dataset.testid === 'reply-button' && at.textContent === 'Поделиться контактом'";
+    tab_to(&visit, true, "the contact button", share, &[]).await;
     visit.browser().press(ENTER).await;
     visit.asks(ANNA, "Электронная почта").await;
     fits(&visit, "in the middle of the form").await;
@@ -110,11 +111,7 @@ async fn no_width_scrolls_sideways_or_hides_the_count() {
     {
         let (command, metrics) = screen(width, height, width < 768);
         visit.browser().devtools(command, metrics).await;
-        let settled =
-            "return innerWidth === args[0] && !document.getAnimations().some((a) => a.playState === 'running')";
-        visit
-            .wait("the new width", &format!("document.body.dataset.width = innerWidth; {settled}"), &[width.into()])
-            .await;
+        visit.wait("the new width", "return innerWidth === args[0]", &[width.into()]).await;
         for tab in ["tab-101", "tab-102", "tab-staff", "tab-crm"] {
             let css = format!("[data-testid='{tab}']");
             if visit.look("return document.querySelector(args[0]).checkVisibility()", &[css.as_str().into()]).await
@@ -132,7 +129,7 @@ async fn no_width_scrolls_sideways_or_hides_the_count() {
 /// Every text can be read, in the theme that is on.
 async fn readable(visit: &Visit, theme: &str) {
     assert_eq!(visit.look("return document.documentElement.dataset.theme", &[]).await, theme);
-    let still = "return !document.getAnimations().some((a) => a.playState === 'running') || (requestAnimationFrame(() => document.body.dataset.beat = performance.now()), false)";
+    let still = "return !document.getAnimations().some((motion) => motion.playState === 'running')";
     visit.wait("an end of all motion", still, &[]).await;
     assert_eq!(visit.look("return eyes.pale()", &[]).await, json!([]), "too pale in the {theme} theme");
 }
@@ -176,5 +173,21 @@ async fn the_page_and_the_bot_speak_the_visitors_language() {
     visit.says(ANNA, &["Заявок пока нет"]).await;
     visit.reload().await;
     assert_eq!(visit.look("return document.documentElement.lang", &[]).await, "ru");
+    visit.close().await;
+}
+
+#[tokio::test]
+async fn a_page_left_alone_says_so_keeps_what_was_typed_and_comes_back_by_itself() {
+    let visit = Visit::open().await;
+    visit.fill(ANNA, "Анна").await;
+    let input = visit.browser().find("#input-101").await;
+    visit.browser().type_into(&input, "ещё не отправлено").await;
+    let visit = visit.restart_the_sandbox().await;
+    visit
+        .wait("an empty chat, as the new sandbox has it", "return eyes.messages(args[0]).length === 0", &[ANNA.into()])
+        .await;
+    assert_eq!(visit.look("return document.querySelector('#input-101').value", &[]).await, "ещё не отправлено");
+    visit.order(BORIS, "Борис").await;
+    visit.counts(1).await;
     visit.close().await;
 }

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::{
     chrome::Chrome,
@@ -20,7 +21,7 @@ pub(crate) const DESK: &str = "staff";
 
 pub(crate) const SUBMIT: &str = "Отправить заявку";
 
-/// A script that answers as soon as its body does, looking again after each change of the page.
+/// A script that answers as soon as its body does, looking again after each change of the page, its size or its motion.
 const WATCH: &str = r#"
 const done = arguments[arguments.length - 1];
 const [limit, args] = arguments;
@@ -29,6 +30,7 @@ const finish = (answer) => {
   if (over) return;
   over = true;
   watcher.disconnect();
+  for (const event of events) removeEventListener(event, look, true);
   clearTimeout(timer);
   done(answer);
 };
@@ -40,6 +42,8 @@ const look = () => {
     trouble = String(error);
   }
 };
+const events = ["resize", "scroll", "focusin", "animationend", "transitionend"];
+for (const event of events) addEventListener(event, look, true);
 const watcher = new MutationObserver(look);
 watcher.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
 const timer = setTimeout(() => finish({ trouble }), limit);
@@ -86,7 +90,7 @@ impl Visit {
     }
 
     /// Ends browser and sandbox. The page never complained and never spoke to anybody else; nothing stays behind.
-    pub(crate) async fn close(self) {
+    pub(crate) async fn close(mut self) {
         assert_eq!(self.look("return eyes.errors", &[]).await, json!([]), "the page's scripts failed");
         let console = self.browser().log("browser").await;
         assert_eq!(console, Vec::<Value>::new(), "the console is not empty");
@@ -107,6 +111,27 @@ impl Visit {
             .collect();
         assert!(asked.iter().any(|url| self.is_own(url)), "the network was not watched");
         asked
+    }
+
+    /// Stops the whole sandbox under the page, waits until the page has noticed, and starts another at the same address.
+    pub(crate) async fn restart_the_sandbox(mut self) -> Self {
+        let listen = self.sandbox.page().trim_start_matches("http://").trim_end_matches('/').to_owned();
+        self.sandbox.stop();
+        self.wait(
+            "the word that nobody is there",
+            "return !document.querySelector('[data-testid=banner]').hidden",
+            &[],
+        )
+        .await;
+        self.picture("9-nobody-there").await;
+        self.sandbox = Sandbox::start_at(&listen, &[], TempDir::new().unwrap());
+        let back = "return document.querySelector('[data-testid=link][data-up=yes]')";
+        self.wait("the page's connection", back, &[]).await;
+        // Nobody answered for a while: the console says so, and may.
+        let console = self.browser().log("browser").await;
+        let refused = |line: &Value| line["message"].as_str().is_some_and(|words| words.contains("net::ERR_"));
+        assert!(console.iter().all(refused), "the console says more: {console:?}");
+        self
     }
 
     fn is_own(&self, url: &str) -> bool {
@@ -188,9 +213,10 @@ impl Visit {
 
     /// Everything the bot ever said to a client was true and calm.
     pub(crate) async fn was_honest(&self, chat: &str) {
-        let said = self.sandbox.ever_said(chat.parse().unwrap()).await;
+        let chat: i64 = chat.parse().unwrap();
+        let said = self.sandbox.ever_said(chat).await;
         let acks = self.sandbox.get("/acks").await;
-        let answered = acks["acks"].as_array().unwrap().iter().filter(|ack| ack["chat"].to_string() == chat);
+        let answered = acks["acks"].as_array().unwrap().iter().filter(|ack| ack["chat"] == chat);
         for text in said.iter().map(String::as_str).chain(answered.filter_map(|ack| ack["text"].as_str())) {
             let low = text.to_lowercase();
             assert!(!low.contains("ошибк") && !low.contains("ещё раз"), "this frightens: {text}");

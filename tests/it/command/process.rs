@@ -131,7 +131,11 @@ impl Sandbox {
     }
 
     pub(crate) fn start_with(more: &[&str], temporary: TempDir) -> Self {
-        let args: Vec<_> = ["sandbox", "--listen", "127.0.0.1:0", "--json"].iter().chain(more).copied().collect();
+        Self::start_at("127.0.0.1:0", more, temporary)
+    }
+
+    pub(crate) fn start_at(listen: &str, more: &[&str], temporary: TempDir) -> Self {
+        let args: Vec<_> = ["sandbox", "--listen", listen, "--json"].iter().chain(more).copied().collect();
         let mut running = Running::start(&args, &temporary);
         let line = running.line();
         let told = serde_json::from_str(&line).unwrap_or_else(|_| {
@@ -200,7 +204,7 @@ impl Sandbox {
     }
 
     /// Asks it to stop; then nothing of it is left: no process, no file. It had nothing to complain about.
-    pub(crate) fn stop(mut self) {
+    pub(crate) fn stop(&mut self) {
         self.running.signal("TERM");
         self.stopped_well();
     }

@@ -78,17 +78,22 @@ async fn every_ordered_pair_of_points_on_the_happy_path() {
     let long = std::env::var("ZAYAVKA_CRASH").is_ok_and(|value| value == "long");
     let promises: &[Promise] =
         if long { &[Promise::Keyed, Promise::Searchable, Promise::Blind] } else { &[Promise::Searchable] };
-    let mut pairs = 0;
+    let (mut pairs, mut given_up) = (0, 0);
     for promise in promises {
         let bench = Bench::prepare(Kind::Sqlite, *promise).await;
         let points = bench.run(&[], PLAIN).await.points;
         for first in 1..=points {
             for second in 1..=points {
+                // CI takes every third pair, another third in each row.
+                if !long && (first + second) % 3 != 0 {
+                    continue;
+                }
                 let life = bench.run(&[first, second], PLAIN).await;
                 life.must_be_honest(&format!(
                     "{promise:?}, died at point {first}, then at point {second} of the next life"
                 ));
                 pairs += 1;
+                given_up += usize::from(life.given_up_by_two_deaths());
                 if life.deaths < 2 {
                     // The second life was shorter than that: later points are not reached either.
                     break;
@@ -96,7 +101,8 @@ async fn every_ordered_pair_of_points_on_the_happy_path() {
             }
         }
     }
-    println!("{pairs} pairs");
+    println!("{pairs} pairs; in {given_up} of them a message was given up after dying in its sending twice (README)");
+    assert!(given_up * 20 < pairs, "{given_up} of {pairs}: that is no exception any more");
     assert!(pairs > 100);
 }
 
@@ -112,6 +118,7 @@ fn the_checker_bites() {
         texts: vec!["Заявка № 1001 создана.".to_owned()],
         numbers: vec!["1001".to_owned()],
         unfinished: 0,
+        given_up: 0,
     };
     good.must_be_honest("good");
     for bad in [
@@ -121,6 +128,7 @@ fn the_checker_bites() {
         Life { states: vec!["pending".to_owned()], ..good.clone() },
         Life { states: vec![], ..good.clone() },
         Life { texts: vec!["Отправляем заявку.".to_owned()], ..good.clone() },
+        Life { texts: vec!["Отправляем заявку.".to_owned()], given_up: 1, ..good.clone() },
         Life { texts: vec!["Заявка № 1002 создана.".to_owned()], ..good.clone() },
     ] {
         let caught = std::panic::catch_unwind(|| bad.must_be_honest("bad"));

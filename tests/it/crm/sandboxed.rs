@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use zayavka::{
-    crm::Crm,
+    crm::{Crm, steps::Forgetful},
     domain::outcome::{Look, Outcome, Verified},
     ids::Marker,
     sandbox::{Listen, World, WorldOptions},
@@ -41,7 +41,7 @@ impl Bench {
 }
 
 async fn create(crm: &Crm) -> Outcome {
-    crm.create(&crm.prepare(&order()).expect("it fits")).await
+    crm.create(&crm.prepare(&order()).expect("it fits"), &Forgetful::default()).await
 }
 
 #[tokio::test]

@@ -15,6 +15,8 @@ pub(crate) use zayavka::domain::outcome::Promise;
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     profile: &'static str,
+    /// A `[crm]` section of its own, for a CRM that is not the sandbox's.
+    crm: Option<String>,
     /// Settings by their path, over the defaults.
     pub(crate) settings: Vec<(&'static str, String)>,
     /// The form file's text.
@@ -24,7 +26,7 @@ pub(crate) struct Options {
 impl Options {
     /// The CRM refuses a repeat under the same key.
     pub(crate) fn keyed() -> Self {
-        Self { profile: "generic-keyed", settings: Vec::new(), form: FORM.to_owned() }
+        Self { profile: "generic-keyed", crm: None, settings: Vec::new(), form: FORM.to_owned() }
     }
 
     /// The CRM can be searched by our key, and makes a second ticket when asked twice.
@@ -44,6 +46,12 @@ impl Options {
             "generic-searchable" => Promise::Searchable,
             _ => Promise::Blind,
         }
+    }
+
+    /// Another CRM than the sandbox's, by its whole `[crm]` section.
+    pub(crate) fn with_crm(mut self, section: String) -> Self {
+        self.crm = Some(section);
+        self
     }
 
     /// One setting, such as `crm.lease`.
@@ -71,6 +79,15 @@ impl Options {
         json!({ "keyed": self.promise() == Promise::Keyed, "lookup": self.promise() != Promise::Blind })
     }
 
+    fn sandbox_crm(&self, world: &sandbox::World) -> String {
+        format!(
+            "[crm]\nprofile = \"{}\"\n[crm.vars]\nbase_url = \"{}\"\n[crm.secrets]\ntoken = \"{}\"\n",
+            self.profile,
+            world.crm_base_url(),
+            world.crm_token()
+        )
+    }
+
     /// An operator's file.
     pub(super) fn config(&self, world: &sandbox::World, database: &str, templates: &Path) -> String {
         format!(
@@ -87,21 +104,14 @@ viewers = [{VIEWER}]
 [database]
 url = "{database}"
 
-[crm]
-profile = "{profile}"
-[crm.vars]
-base_url = "{crm}"
-[crm.secrets]
-token = "{crm_token}"
+{crm}
 
 [templates]
 dir = "{templates}"
 "#,
             token = world.token(),
             api = world.api_url(),
-            profile = self.profile,
-            crm = world.crm_base_url(),
-            crm_token = world.crm_token(),
+            crm = self.crm.clone().unwrap_or_else(|| self.sandbox_crm(world)),
             templates = templates.display(),
         )
     }

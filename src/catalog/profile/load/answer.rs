@@ -6,11 +6,12 @@ use toml::de::DeValue;
 
 use super::{
     super::{
-        model::{Match, Read, Source, SourcePlace},
+        model::{Match, Read, Same, Source, SourcePlace},
         path::JsonPath,
         rule::{Condition, Pattern, Rule, StatusSet, Subject, Test, Verdict, Wanted},
         template::Place,
     },
+    meta,
     names::{Names, Use},
 };
 use crate::config::reader::{Item, Section};
@@ -20,12 +21,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(86_400);
 
 pub(super) fn read(parent: &Section<'_>, names: &Names, purpose: Use) -> Read {
     let Some(section) = parent.table("read") else { return Read::default() };
-    let list = |key: &str| {
-        let Some(item) = section.take(key) else { return Vec::new() };
-        // One path alone may be written without brackets.
-        let items = if matches!(item.value(), Some(DeValue::Array(_))) { item.items() } else { Some(vec![item]) };
-        items.unwrap_or_default().iter().filter_map(|item| source(item, names, purpose)).collect()
-    };
+    let list = |key: &str| section.take(key).map(|item| sources(item, names, purpose)).unwrap_or_default();
     let read = Read {
         id: list("id"),
         number: list("number"),
@@ -37,6 +33,26 @@ pub(super) fn read(parent: &Section<'_>, names: &Names, purpose: Use) -> Read {
     };
     section.finish();
     read
+}
+
+/// Alternatives; one path alone may be written without brackets.
+pub(super) fn sources(item: Item<'_>, names: &Names, purpose: Use) -> Vec<Source> {
+    let items = if matches!(item.value(), Some(DeValue::Array(_))) { item.items() } else { Some(vec![item]) };
+    items.unwrap_or_default().iter().filter_map(|item| source(item, names, purpose)).collect()
+}
+
+/// What a step gives to later ones, beside `id`.
+pub(super) fn outputs(parent: &Section<'_>, names: &Names) -> Vec<(String, Vec<Source>)> {
+    let Some(section) = parent.table("outputs") else { return Vec::new() };
+    let outputs = section.items().into_iter().map(|(name, item)| {
+        if !meta::is_name(&name) {
+            item.error(format!("`{name}` cannot be an output's name"), "small letters, digits and underscores");
+        }
+        (name, sources(item, names, Use::Find))
+    });
+    let outputs = outputs.collect();
+    section.finish();
+    outputs
 }
 
 fn source(item: &Item<'_>, names: &Names, purpose: Use) -> Option<Source> {
@@ -224,12 +240,18 @@ pub(super) fn matching(parent: &Section<'_>, names: &Names, purpose: Use) -> Opt
     }
     let equals = item.and_then(|item| {
         let equals = names.template(&item, Place::Text, purpose)?;
-        if !equals.names().iter().any(|name| name.starts_with("ext.")) {
+        if purpose != Use::Create && !equals.names().iter().any(|name| name.starts_with("ext.")) {
             item.error("a match that does not hold our key matches anybody's record", "use ext.uuid or ext.token");
         }
         Some(equals)
     });
-    let ignore_case = section.bool("ignore_case").unwrap_or(false);
+    let ways = [("ignore_case", Same::IgnoreCase), ("digits", Same::Digits), ("contains", Same::Contains)];
+    let mut same = ways.into_iter().filter(|(key, _)| section.bool(key).unwrap_or(false)).map(|(_, same)| same);
+    let (first, second) = (same.next(), same.next());
+    if second.is_some() {
+        section.error("path", "one way of comparing, not several", "`ignore_case`, `digits` or `contains`");
+    }
+    let same = first.unwrap_or(Same::Exact);
     section.finish();
-    (!path.is_empty()).then_some(Match { path, equals: equals?, ignore_case })
+    (!path.is_empty()).then_some(Match { path, equals: equals?, same })
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use super::super::{
-    model::{Dedupe, Evidence, Ext, Limits, Meta, Repeat, Secret, Var, VarKind, Verified},
+    model::{Dedupe, Evidence, Expires, Ext, Limits, Meta, Repeat, Secret, Var, VarKind, Verified},
     rule::Pattern,
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A name an installation can write as a TOML key and as part of an environment variable.
-fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
@@ -133,8 +133,12 @@ pub(super) fn secrets(root: &Section<'_>) -> BTreeMap<String, Secret> {
         check_name(&item, &name);
         if let Some(section) = item.section() {
             let help = section.required_string("help", "what to put there, for the one who installs");
+            let optional = section.bool("optional").unwrap_or(false);
+            let jwt = section.one_of("expires", &[("jwt", Expires::Jwt), ("never", Expires::Never)]);
+            let after = section.duration("lives", Duration::from_secs(60)..=Duration::from_secs(3_650 * 86_400));
             section.finish();
-            secrets.insert(name, Secret { help: help.unwrap_or_default() });
+            let expires = after.map(Expires::After).or(jwt).unwrap_or(Expires::Never);
+            secrets.insert(name, Secret { help: help.unwrap_or_default(), expires, optional });
         }
     }
     secrets
@@ -175,6 +179,11 @@ fn rate(item: &Item<'_>) -> Option<f64> {
     rate
 }
 
+/// How many requests one counts for in the CRM's own reckoning; one where nothing is said.
+pub(super) fn cost(section: &Section<'_>) -> u32 {
+    count(section, "cost", 1..=1_000).unwrap_or(1)
+}
+
 pub(super) fn count(section: &Section<'_>, key: &str, range: RangeInclusive<i64>) -> Option<u32> {
     section.int(key, range).and_then(|number| u32::try_from(number).ok())
 }
@@ -192,9 +201,11 @@ pub(super) fn dedupe(root: &Section<'_>) -> Dedupe {
     let ttl = section.duration("ttl", Duration::from_secs(1)..=Duration::from_secs(3_650 * 86_400));
     let margin = section.duration("margin", Duration::ZERO..=Duration::from_secs(86_400));
     let margin = margin.unwrap_or(Duration::from_secs(60));
+    let server_max = section.duration("server_max", Duration::ZERO..=Duration::from_secs(86_400));
     if ttl.is_some_and(|ttl| ttl <= margin) {
         section.error("ttl", "the key lives no longer than the safety margin", "a longer ttl or a shorter margin");
     }
     section.finish();
-    Dedupe { repeat, carrier, ttl: ttl.map(|ttl| ttl.saturating_sub(margin)) }
+    let server_max = server_max.unwrap_or(Duration::from_secs(60));
+    Dedupe { repeat, carrier, ttl: ttl.map(|ttl| ttl.saturating_sub(margin)), server_max }
 }

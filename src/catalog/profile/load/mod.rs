@@ -1,17 +1,18 @@
 //! Reads a profile file. Reading never stops at a mistake, so that one `check` shows them all.
 
 mod answer;
+mod auth;
+mod lookup;
 mod meta;
 mod names;
 mod request;
-
-use std::time::Duration;
+mod step;
 
 use self::names::{Names, Use};
 use super::{
     check,
-    model::{Auth, Lookup, Profile, Step, Unrelated, Verify},
-    rule::{CREATE_WORDS, Pattern, READ_WORDS},
+    model::{Auth, Lookup, Prerequisite, Profile, Verify},
+    rule::{Pattern, READ_WORDS},
 };
 use crate::{
     config::{
@@ -48,14 +49,15 @@ fn read(document: &Document<'_>) -> Option<Profile> {
     let secrets = meta::secrets(&root);
     let names = Names::declared(&root);
     let auth = if root.take("auth").is_some() {
-        request::auth(&root, &names)
+        auth::auth(&root, &names)
     } else {
         root.missing("auth", "[auth] kind = \"none\" where the CRM asks for no credentials");
         None
     };
     let ext = meta::ext(&root);
     let limits = meta::limits(&root);
-    let steps = steps(&root, &names);
+    let auth_headers = auth::headers(&root, &names);
+    let steps = step::steps(&root, &names);
     let number = number(&root);
     let link = root.table("link").and_then(|section| {
         let item = section.take("url");
@@ -67,12 +69,24 @@ fn read(document: &Document<'_>) -> Option<Profile> {
         url
     });
     let lookups: Option<Vec<Lookup>> =
-        root.tables("lookup").into_iter().map(|section| lookup(section, &names)).collect();
+        root.tables("lookup").into_iter().map(|section| lookup::lookup(section, &names)).collect();
     let verify = root.table("verify").map(|section| verify(section, &names));
     let dedupe = meta::dedupe(&root);
     let on_absent = root.one_of("on_absent", &[("review", OnAbsent::Review), ("resend", OnAbsent::Resend)]);
+    let prerequisites = root.tables("prerequisite").into_iter().filter_map(|section| prerequisite(section, &names));
+    let prerequisites = prerequisites.collect();
+    let cleanup = root.table("cleanup").map(|section| {
+        let request = request::request(&section, &names, Use::Link);
+        section.finish();
+        request
+    });
+    attachments(&root);
     report_unused(&root, &names);
     root.finish();
+    let cleanup = match cleanup {
+        Some(read) => Some(read?),
+        None => None,
+    };
     let verify = match verify {
         Some(read) => Some(read?),
         None => None,
@@ -83,6 +97,7 @@ fn read(document: &Document<'_>) -> Option<Profile> {
         vars,
         secrets,
         auth: auth?,
+        auth_headers,
         ext,
         limits,
         steps: steps?,
@@ -92,36 +107,31 @@ fn read(document: &Document<'_>) -> Option<Profile> {
         verify,
         dedupe,
         on_absent: on_absent.unwrap_or(OnAbsent::Review),
+        prerequisites,
+        cleanup,
     })
 }
 
-fn steps(root: &Section<'_>, names: &Names) -> Option<Vec<Step>> {
-    let sections = root.tables("step");
-    if sections.is_empty() {
-        root.missing("step", "[[step]] name = \"create\": the request that makes the ticket");
-    }
-    if let Some(second) = sections.get(1) {
-        let hint = "make everything in one request, or wait for a release that carries several out";
-        second.document().error_at(second.span(), "more than one step is not supported yet", hint);
-    }
-    sections.into_iter().map(|section| step(section, names)).collect()
-}
-
-fn step(section: Section<'_>, names: &Names) -> Option<Step> {
-    let name = section.required_string("name", "\"create\" for the request that makes the ticket");
-    let request = request::request(&section, names, Use::Create);
-    let read = answer::read(&section, names, Use::Find);
-    let outcome = answer::rules(&section, names, Use::Find, CREATE_WORDS);
-    if outcome.is_empty() {
-        section.missing("outcome", "[[step.outcome]] status = [200, 201], is = \"created\"");
-    }
-    for key in ["when", "best_effort", "outputs"] {
-        if section.take(key).is_some() {
-            section.error(key, format!("`{key}` is not supported yet"), "remove it");
-        }
+fn prerequisite(section: Section<'_>, names: &Names) -> Option<Prerequisite> {
+    let text = section.required_string("text", "what the installation must see to, in one sentence");
+    let asks = section.has("request");
+    let ask = if asks { request::request(&section, names, Use::Find) } else { None };
+    let outcome = answer::rules(&section, names, Use::Find, READ_WORDS);
+    if asks && outcome.is_empty() {
+        section
+            .missing("outcome", "what the answer must be: outcome = [{ status = 200, where = […], is = \"answer\" }]");
     }
     section.finish();
-    Some(Step { name: name?, request: request?, read, outcome })
+    Some(Prerequisite { text: text?, ask, outcome })
+}
+
+/// Forms carry no files, so nothing is attached; the word is there so that a profile can say so.
+fn attachments(root: &Section<'_>) {
+    let Some(section) = root.table("attachments") else { return };
+    if section.one_of("kind", &[("none", ())]).is_none() && !section.has("kind") {
+        section.missing("kind", "\"none\": forms carry no files");
+    }
+    section.finish();
 }
 
 fn number(root: &Section<'_>) -> Option<Pattern> {
@@ -137,48 +147,12 @@ fn number(root: &Section<'_>) -> Option<Pattern> {
     pattern
 }
 
-fn lookup(section: Section<'_>, names: &Names) -> Option<Lookup> {
-    const DAY: Duration = Duration::from_secs(86_400);
-    let name = section.required_string("name", "any short word, for the journal");
-    let request = request::request(&section, names, Use::Find);
-    let outcome = answer::rules(&section, names, Use::Find, READ_WORDS);
-    let results = section.take("results").map(|item| answer::path(&item, names, Use::Find));
-    let matching = answer::matching(&section, names, Use::Find);
-    if section.take("match").is_none() {
-        section.missing("match", "a record counts only if it carries our key: match = { path = …, equals = … }");
-    }
-    let unrelated = section.one_of("unrelated", &[("unsure", Unrelated::Unsure), ("ignore", Unrelated::Ignore)]);
-    let read = answer::read(&section, names, Use::Find);
-    if read.id.is_empty() {
-        section.missing("read.id", "where a record holds its id");
-    }
-    let settle_after = section.duration("settle_after", Duration::ZERO..=DAY * 7);
-    let misses = meta::count(&section, "misses", 1..=100);
-    let spacing = section.duration("spacing", Duration::from_millis(100)..=DAY);
-    section.finish();
-    let results = match results {
-        Some(read) => Some(read?),
-        None => None,
-    };
-    Some(Lookup {
-        name: name?,
-        request: request?,
-        outcome,
-        results,
-        matching: matching?,
-        unrelated: unrelated.unwrap_or(Unrelated::Unsure),
-        read,
-        settle_after: settle_after.unwrap_or(Duration::from_secs(120)),
-        misses: misses.unwrap_or(3),
-        spacing: spacing.unwrap_or(Duration::from_secs(20)),
-    })
-}
-
 fn verify(section: Section<'_>, names: &Names) -> Option<Verify> {
     let request = request::request(&section, names, Use::Number);
     let outcome = answer::rules(&section, names, Use::Number, READ_WORDS);
     let record = section.take("record").map(|item| answer::path(&item, names, Use::Number));
     let matching = answer::matching(&section, names, Use::Number);
+    let cost = meta::cost(&section);
     let read = answer::read(&section, names, Use::Number);
     if read.id.is_empty() {
         section.missing("read.id", "where the record holds its id");
@@ -188,7 +162,7 @@ fn verify(section: Section<'_>, names: &Names) -> Option<Verify> {
         Some(read) => Some(read?),
         None => None,
     };
-    Some(Verify { request: request?, outcome, record, matching, read })
+    Some(Verify { request: request?, outcome, record, matching, read, cost })
 }
 
 /// What an installation would be asked for in vain.

@@ -15,12 +15,16 @@ pub(super) enum Use {
     Create,
     /// A lookup by our key, and what rules compare with.
     Find,
+    /// A lookup that leafs through pages.
+    Scan,
     /// Reading one ticket by its number.
     Number,
     /// The link to a ticket.
     Link,
     /// Credentials.
     Auth,
+    /// Asking for a token.
+    Token,
     /// What is the same for every request: the host.
     Fixed,
 }
@@ -43,6 +47,8 @@ impl Use {
                 "fields",
             ],
             Self::Find => &KEY,
+            Self::Scan => &[KEY[0], KEY[1], KEY[2], KEY[3], "page", "offset"],
+            Self::Token => &["token.refresh"],
             Self::Number => &[KEY[0], KEY[1], KEY[2], KEY[3], "number"],
             Self::Link => &["id", "number"],
             Self::Auth | Self::Fixed => &[],
@@ -56,6 +62,8 @@ pub(super) struct Names {
     vars: BTreeSet<String>,
     secrets: BTreeSet<String>,
     used: RefCell<BTreeSet<String>>,
+    /// What earlier steps give to later ones.
+    outputs: RefCell<BTreeSet<String>>,
 }
 
 impl Names {
@@ -65,7 +73,12 @@ impl Names {
             let keys = root.table_or_empty(table).keys();
             keys.into_iter().map(|name| format!("{table}.{name}")).collect()
         };
-        Self { vars: of("vars"), secrets: of("secrets"), used: RefCell::default() }
+        Self { vars: of("vars"), secrets: of("secrets"), used: RefCell::default(), outputs: RefCell::default() }
+    }
+
+    /// From here on later steps know what this one gives them.
+    pub(super) fn declare_output(&self, step: &str, output: &str) {
+        self.outputs.borrow_mut().insert(format!("steps.{step}.{output}"));
     }
 
     /// Records that a secret is used by its bare name.
@@ -111,7 +124,10 @@ impl Names {
                 continue;
             }
             let known = self.known(purpose);
-            let hint = if name.starts_with("secrets") {
+            let hint = if name.starts_with("steps.") {
+                let outputs = self.outputs.borrow();
+                format!("earlier steps give {}", outputs.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
+            } else if name.starts_with("secrets") {
                 "a request is stored before it is sent, so secrets join it only through [auth]".to_owned()
             } else {
                 nearest::hint(name, known.iter().map(String::as_str))
@@ -122,14 +138,15 @@ impl Names {
 
     fn knows(&self, name: &str, purpose: Use) -> bool {
         self.vars.contains(name)
-            || (purpose == Use::Auth && self.secrets.contains(name))
+            || (matches!(purpose, Use::Auth | Use::Token) && self.secrets.contains(name))
+            || (purpose == Use::Create && self.outputs.borrow().contains(name))
             || purpose.names().contains(&name)
             || (purpose == Use::Create && name.starts_with("fields."))
     }
 
     fn known(&self, purpose: Use) -> Vec<String> {
         let mut known: Vec<String> = self.vars.iter().cloned().collect();
-        if purpose == Use::Auth {
+        if matches!(purpose, Use::Auth | Use::Token) {
             known.extend(self.secrets.iter().cloned());
         }
         known.extend(purpose.names().iter().map(|name| (*name).to_owned()));

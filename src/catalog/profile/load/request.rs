@@ -5,7 +5,7 @@ use toml::de::DeValue;
 
 use super::{
     super::{
-        model::{Auth, Body, Node, Request, Url},
+        model::{Body, Node, Request, Url},
         template::{Place, Template},
     },
     names::{Names, Use},
@@ -15,59 +15,7 @@ use crate::config::reader::{Item, Section};
 /// Where a secret goes that is part of a path: put in when the request is sent.
 pub(crate) const PATH_SECRET: &str = "{auth}";
 
-pub(super) fn auth(root: &Section<'_>, names: &Names) -> Option<Auth> {
-    let section = root.table("auth")?;
-    let words = ["none", "bearer", "header", "basic", "query", "body_field", "path"];
-    let later = ["oauth2_refresh", "oauth2_client_credentials", "oauth2_password", "session_login", "hmac"];
-    let all: Vec<(&str, &str)> = words.iter().chain(&later).map(|word| (*word, *word)).collect();
-    if section.take("kind").is_none() {
-        section.missing("kind", words.join(", "));
-    }
-    let kind = section.one_of("kind", &all)?;
-    if later.contains(&kind) {
-        section.error("kind", format!("`{kind}` is not supported yet"), "use a long-lived token where there is one");
-        return None;
-    }
-    let name = |what: &str| section.required_string("name", what);
-    let secret = || {
-        let item = section.take("secret");
-        if item.is_none() {
-            section.missing("secret", "the name of a secret declared under [secrets]");
-        }
-        let item = item?;
-        let secret = item.string()?;
-        names.use_secret(&item, &secret);
-        Some(secret)
-    };
-    let half = |key: &str| {
-        let item = section.take(key);
-        if item.is_none() {
-            section.missing(key, "a template over vars and secrets");
-        }
-        names.template(&item?, Place::Text, Use::Auth)
-    };
-    let auth = match kind {
-        "bearer" => secret().map(|secret| Auth::Header {
-            name: "authorization".to_owned(),
-            prefix: "Bearer ".to_owned(),
-            secret,
-        }),
-        "header" => name("the header's name").zip(secret()).map(|(name, secret)| {
-            check_header_name(&section, "name", &name);
-            let prefix = section.string("prefix").unwrap_or_default();
-            Auth::Header { name: name.to_ascii_lowercase(), prefix, secret }
-        }),
-        "basic" => half("user").zip(half("password")).map(|(user, password)| Auth::Basic { user, password }),
-        "query" => name("the parameter's name").zip(secret()).map(|(name, secret)| Auth::Query { name, secret }),
-        "body_field" => name("the field's name").zip(secret()).map(|(name, secret)| Auth::BodyField { name, secret }),
-        "path" => secret().map(|secret| Auth::Path { secret }),
-        _ => Some(Auth::None),
-    };
-    section.finish();
-    auth
-}
-
-fn check_header_name(section: &Section<'_>, key: &str, name: &str) {
+pub(super) fn check_header_name(section: &Section<'_>, key: &str, name: &str) {
     let token = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
     if name.is_empty() || !token {
         section.error(key, format!("`{name}` cannot be a header's name"), "letters, digits and dashes");
@@ -84,19 +32,26 @@ pub(super) fn request(parent: &Section<'_>, names: &Names, purpose: Use) -> Opti
         parent.missing("request", "what is sent: method, url, query, headers, body");
         return None;
     };
-    let methods = ["GET", "POST", "PUT", "PATCH"].map(|word| (word, word));
-    let default = if purpose == Use::Create { "POST" } else { "GET" };
-    let method = if section.take("method").is_some() { section.one_of("method", &methods) } else { Some(default) };
+    let words = ["GET", "POST", "PUT", "PATCH", "DELETE"].map(|word| (word, word));
+    // Only what takes a trial's record away may delete.
+    let methods = if purpose == Use::Link { &words[..] } else { &words[..4] };
+    let reads = parent.peek("kind").is_some_and(|kind| kind == "find" || kind == "read");
+    let default = if matches!(purpose, Use::Create | Use::Token) && !reads { "POST" } else { "GET" };
+    let method = if section.take("method").is_some() { section.one_of("method", methods) } else { Some(default) };
     let address = section.take("url");
     if address.is_none() {
         section.missing("url", "\"{{ vars.base_url }}/…\"");
     }
     let address = address.and_then(|item| url(&item, names, purpose, false));
     let query = section.table("query").map(|query| pairs(&query, names, purpose)).unwrap_or_default();
+    let query_json = section.take("query_json").and_then(|item| node(&item, names, purpose));
+    if query_json.is_some() && !query.is_empty() {
+        section.error("query_json", "the whole query string is one JSON document", "either `query` or `query_json`");
+    }
     let headers = section.table("headers").map(|headers| header_list(&headers, names, purpose)).unwrap_or_default();
     let body = body(&section, names, purpose);
     section.finish();
-    Some(Request { method: method?.to_owned(), url: address?, query, headers, body: body? })
+    Some(Request { method: method?.to_owned(), url: address?, query, query_json, headers, body: body? })
 }
 
 fn pairs(section: &Section<'_>, names: &Names, purpose: Use) -> Vec<(Template, Template)> {

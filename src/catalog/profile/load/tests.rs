@@ -85,10 +85,11 @@ match = { path = "k", equals = "{{ marker }}" }
     crm.toml:15: bad pattern: unclosed group — a regular expression for the whole value
     crm.toml:17: `Token` cannot be a name here — small letters, digits and underscores
     crm.toml:17: warning: `Token` is declared but nothing uses it — remove it
-    crm.toml:20: `oauth2_refresh` is not supported yet — use a long-lived token where there is one
+    crm.toml:19: `auth.refresh_secret` is missing — the name of a secret declared under [secrets]
     crm.toml:22: `limits.per_second` must be a number of requests a second — 0.001 to 10000
     crm.toml:23: `step[1].outcome` is missing — [[step.outcome]] status = [200, 201], is = "created"
-    crm.toml:25: `when` is not supported yet — remove it
+    crm.toml:25: `step[1].when` uses `always`, which has no value here — no such name here; remove it, or look it up in the documentation
+    crm.toml:25: `when` has no meaning for the ticket's own step — remove it
     crm.toml:27: `step[1].request.method` cannot be `DELETE` — known here: GET, POST, PUT, PATCH
     crm.toml:28: `step[1].request.url` has a query — parameters go into the table `query`
     crm.toml:28: `step[1].request.url` uses `vars.bse_url`, which has no value here — did you mean `vars.base_url`?

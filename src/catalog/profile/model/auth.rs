@@ -1,0 +1,52 @@
+//! How a request proves who sends it.
+
+use std::time::Duration;
+
+use super::{Request, Source};
+use crate::catalog::profile::template::Template;
+
+/// How a request proves who sends it. Secrets are put in when it is sent, never before.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Auth {
+    /// Not at all.
+    None,
+    /// A header, `prefix` before the secret: bearer tokens and API keys.
+    Header { name: String, prefix: String, secret: String },
+    /// HTTP Basic; both are templates over `vars` and `secrets`.
+    Basic { user: Template, password: Template },
+    /// A query parameter.
+    Query { name: String, secret: String },
+    /// A field of the body.
+    BodyField { name: String, secret: String },
+    /// A place inside a JSON body, as a JSON pointer: `/params/args/2`.
+    BodyAt { pointer: String, secret: String },
+    /// A segment of the URL's path, where the profile writes `{auth}`.
+    Path { secret: String },
+    /// A token that is asked for, kept in the database and renewed.
+    Token(Box<TokenAuth>),
+}
+
+/// A token that is asked for: OAuth2 and session logins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenAuth {
+    /// Asks for a token; its templates see `vars`, `secrets` and `token.refresh`.
+    pub request: Request,
+    /// HTTP Basic for that request, where the CRM wants it.
+    pub basic: Option<(Template, Template)>,
+    /// The secret that holds the first refresh token; later ones come with each answer and are kept.
+    pub first_refresh: Option<String>,
+    /// Where the answer holds the token.
+    pub token: Vec<Source>,
+    /// Where it says for how many seconds.
+    pub expires_in: Vec<Source>,
+    /// Where it holds the next refresh token.
+    pub refresh: Vec<Source>,
+    /// The header that carries the token.
+    pub header: String,
+    /// What stands before the token in it.
+    pub prefix: String,
+    /// How long a token lives where the answer does not say.
+    pub lifetime: Duration,
+    /// How long before its end it is renewed.
+    pub margin: Duration,
+}

@@ -1,0 +1,111 @@
+//! What a profile promises and asks for in figures, after what is known of its proof.
+
+use std::time::Duration;
+
+use super::Crm;
+use crate::{
+    catalog::profile::model::Verify,
+    domain::{operation::OnAbsent, outcome::Promise},
+};
+
+/// What a profile's file says of waiting and pace; the installation may override it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figures {
+    /// How long after the last attempt a miss begins to count: as long as the slowest lookup needs.
+    pub settle: Duration,
+    /// The shortest wait after which a miss can prove anything: the CRM's longest work on a request nobody waits for any
+    /// more, and the longest its lookups lag behind.
+    pub floor: Duration,
+    /// How many misses prove absence.
+    pub looks: u32,
+    /// The pause between two looks.
+    pub spacing: Duration,
+    /// How long after the first attempt the same key may be sent again, safety margin taken off; `None` is forever.
+    pub key_ttl: Option<Duration>,
+    /// What to do when the ticket is provably not there.
+    pub on_absent: OnAbsent,
+    /// Requests open at the same time.
+    pub concurrency: u32,
+    /// Requests a second over a long time.
+    pub per_second: f64,
+    /// Requests at once after a pause.
+    pub burst: u32,
+}
+
+/// How many requests an act counts for in the CRM's own reckoning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// Making a ticket, with all its steps.
+    pub create: u32,
+    /// Looking for it by our key, by every lookup.
+    pub look: u32,
+    /// Reading one by its number.
+    pub verify: u32,
+}
+
+impl Crm {
+    /// What makes a repeat harmless. An unverified profile is not believed in what would send again: its keyed claim
+    /// counts as searchable, or as blind where it has no lookup, so that a human settles the unknown.
+    #[must_use]
+    pub fn promise(&self) -> Promise {
+        match self.profile.meta.promise {
+            Promise::Keyed if self.profile.meta.verified.is_some() => Promise::Keyed,
+            Promise::Blind => Promise::Blind,
+            _ if self.can_look() => Promise::Searchable,
+            _ => Promise::Blind,
+        }
+    }
+
+    /// The profile's own figures.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let (lookups, limits) = (&self.profile.lookups, self.profile.limits);
+        let sure = self.profile.meta.verified.is_some();
+        Figures {
+            settle: lookups.iter().map(|lookup| lookup.settle_after).max().unwrap_or(Duration::ZERO),
+            floor: self.floor(),
+            looks: lookups.iter().map(|lookup| lookup.misses).max().unwrap_or(1),
+            spacing: lookups.iter().map(|lookup| lookup.spacing).max().unwrap_or(Duration::from_secs(20)),
+            key_ttl: self.profile.dedupe.ttl,
+            on_absent: if sure { self.profile.on_absent } else { OnAbsent::Review },
+            concurrency: limits.concurrency,
+            per_second: limits.per_second,
+            burst: limits.burst,
+        }
+    }
+
+    /// What each act costs.
+    #[must_use]
+    pub fn cost(&self) -> Cost {
+        Cost {
+            create: self.profile.steps.iter().map(|step| step.cost).sum::<u32>().max(1),
+            look: self.profile.lookups.iter().map(|lookup| lookup.cost).sum::<u32>().max(1),
+            verify: self.profile.verify.as_ref().map_or(1, |verify: &Verify| verify.cost),
+        }
+    }
+
+    /// Why sending again by itself could make a second ticket, with these figures; `None` where it is as safe as the
+    /// profile can make it.
+    #[must_use]
+    pub fn resend_refusal(&self, settle: Duration) -> Option<String> {
+        let meta = &self.profile.meta;
+        if self.promise() == Promise::Blind {
+            return Some("this CRM can neither be searched nor refuses repeats".to_owned());
+        }
+        if meta.verified.is_none() {
+            return Some(format!(
+                "the profile `{}` is unverified: nobody has seen that its lookups find what was made",
+                meta.name
+            ));
+        }
+        let floor = self.floor();
+        (self.promise() == Promise::Searchable && settle < floor).then(|| {
+            format!("settle is {settle:?}, but a request given up on may go on for so long and show so late that a miss means something only after {floor:?}")
+        })
+    }
+
+    fn floor(&self) -> Duration {
+        let lag = self.profile.lookups.iter().map(|lookup| lookup.lag).max().unwrap_or(Duration::ZERO);
+        self.profile.dedupe.server_max + lag
+    }
+}

@@ -1,0 +1,54 @@
+//! Questions to a CRM outside of any create: what an installation must see to, and taking a trial's record away.
+
+use super::{Crm, scope, transport::Heard};
+use crate::{
+    catalog::profile::rule::Verdict,
+    domain::ticket::Ticket,
+    ids::{BotId, ConfirmVersion, DraftId, ExternalKey, Marker},
+};
+
+impl Crm {
+    /// What the installation must see to, each with the CRM's own word where it can be asked: `Err` says why not.
+    pub async fn prerequisites(&self) -> Vec<(String, Option<Result<(), String>>)> {
+        let key = ExternalKey::derive(BotId(0), DraftId(uuid::Uuid::nil()), ConfirmVersion(0));
+        let scope = scope::find(&self.fitted.vars, &self.profile.ext, key, &Marker::of(key));
+        let mut said = Vec::new();
+        for wanted in &self.profile.prerequisites {
+            let Some(request) = &wanted.ask else {
+                said.push((wanted.text.clone(), None));
+                continue;
+            };
+            let well = match self.ask(request, &scope).await {
+                Heard::Answer(answer) => match answer.rule(&wanted.outcome, &scope) {
+                    Some(rule) if rule.verdict == Verdict::Answer => Ok(()),
+                    _ => Err(format!("{}: not so", answer.seen())),
+                },
+                Heard::NotSent(why) | Heard::Lost(why) => Err(self.hush(why)),
+            };
+            said.push((wanted.text.clone(), Some(well)));
+        }
+        said
+    }
+
+    /// Takes a trial's ticket away, as the profile says how. `false` where it does not say.
+    ///
+    /// # Errors
+    /// The CRM did not agree, in words.
+    pub async fn clean_up(&self, ticket: &Ticket) -> Result<bool, String> {
+        let Some(request) = &self.profile.cleanup else { return Ok(false) };
+        let scope = scope::link(&self.fitted.vars, &ticket.id, &ticket.number);
+        match self.ask(request, &scope).await {
+            Heard::Answer(answer) if (200..300).contains(&answer.status) => Ok(true),
+            Heard::Answer(answer) => Err(answer.seen()),
+            Heard::NotSent(why) | Heard::Lost(why) => Err(self.hush(why)),
+        }
+    }
+
+    /// A mark of the profile and the installation's variables: what was learnt of one set-up holds for it alone.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        use sha2::{Digest as _, Sha256};
+        let text = format!("{} {:?}", self.profile.meta.name, self.fitted.vars);
+        Sha256::digest(text).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    }
+}

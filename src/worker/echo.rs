@@ -1,0 +1,85 @@
+//! Whether the CRM keeps our key. Many drop a field they do not know without a word, and then every lookup says "not
+//! there". So the first ticket of an installation is read back, once; if it does not show our key, staff are told and a
+//! miss counts for nothing from then on.
+
+use super::Worker;
+use crate::{
+    domain::{
+        notice::{Alert, Notice, NoticeKind},
+        outcome::Verified,
+        ticket::Ticket,
+    },
+    store::{
+        StoreError,
+        operations::Stored,
+        outbox::{self, Letter, STAFF},
+        settings,
+    },
+};
+
+/// What is known of our key in this CRM: `kept <set-up>` or `dropped <set-up>`.
+const KEY_IN_CRM: &str = "crm.key";
+
+impl Worker {
+    /// Reads the ticket just made back, unless it is known that the CRM keeps our key.
+    pub(super) async fn read_back(&self, stored: &Stored, ticket: &Ticket) -> Result<(), StoreError> {
+        if self.crm.has_echoed() || !self.crm.can_verify() || !self.crm.can_look() {
+            return Ok(());
+        }
+        let known = settings::get(self.store.reader(), KEY_IN_CRM).await?;
+        let kept = format!("kept {}", self.crm.fingerprint());
+        if known.as_deref() == Some(kept.as_str()) {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        match self.crm.verify(&ticket.number, stored.operation.key, &stored.marker).await {
+            Verified::Ours { .. } => {
+                let write = self.store.write(move |tx| {
+                    let kept = kept.clone();
+                    async move { settings::set(tx.as_ref(), KEY_IN_CRM, &kept, now).await }
+                });
+                write.await
+            }
+            Verified::Exists { ticket } => self.key_is_dropped(&ticket.number, known).await,
+            Verified::Foreign => self.key_is_dropped(&ticket.number, known).await,
+            // It could not be asked: the next ticket is read back.
+            Verified::Absent | Verified::Unsure { .. } | Verified::Impossible => Ok(()),
+        }
+    }
+
+    /// Remembers it and tells staff, once for this set-up.
+    async fn key_is_dropped(&self, number: &str, known: Option<String>) -> Result<(), StoreError> {
+        let dropped = format!("dropped {}", self.crm.fingerprint());
+        if known.as_deref() == Some(dropped.as_str()) {
+            return Ok(());
+        }
+        tracing::error!(ticket.number = number, "the CRM does not keep our key: lookups cannot find what was made");
+        let (bot, now) = (self.bot, self.clock.now());
+        let unknown = self.author.staff_unknown.unwrap_or(crate::domain::delivery::OnUnknown::Repeat);
+        let about = Alert::KeyDropped { number: number.to_owned() };
+        let write = self.store.write(move |tx| {
+            let (dropped, about) = (dropped.clone(), about.clone());
+            async move {
+                settings::set(tx.as_ref(), KEY_IN_CRM, &dropped, now).await?;
+                let letter = Letter {
+                    bot,
+                    chat: STAFF,
+                    thread: None,
+                    kind: NoticeKind::StaffCard,
+                    card: None,
+                    operation: None,
+                    notice: Notice::Alert { about },
+                    on_unknown: unknown,
+                };
+                outbox::put(tx.as_ref(), &letter, now).await
+            }
+        });
+        write.await
+    }
+
+    /// Whether a miss proves nothing, since this CRM does not keep our key.
+    pub(super) async fn misses_prove_nothing(&self) -> Result<bool, StoreError> {
+        let known = settings::get(self.store.reader(), KEY_IN_CRM).await?;
+        Ok(known.is_some_and(|known| known == format!("dropped {}", self.crm.fingerprint())))
+    }
+}
