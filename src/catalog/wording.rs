@@ -127,9 +127,12 @@ pub fn matter_words(texts: &Texts, lang: &str, matter: &Matter) -> String {
             let numbers: Vec<_> = tickets.iter().map(|ticket| ticket.number.as_str()).collect();
             texts.say(lang, Key::ReasonTwin, &[("numbers", &numbers.join(", "))])
         }
-        Matter::Undelivered { kind, why, may_have_arrived, .. } => {
-            let key = if *may_have_arrived { Key::ReasonUndeliveredUnknown } else { Key::ReasonUndelivered };
-            texts.say(lang, key, &[("kind", &kind_words(texts, lang, kind)), ("why", &redact(&visible(why)))])
+        Matter::Undelivered { kind, may_have_arrived: true, .. } => {
+            texts.say(lang, Key::ReasonUndeliveredUnknown, &[("kind", &kind_words(texts, lang, kind))])
+        }
+        Matter::Undelivered { kind, why, .. } => {
+            let (kind, why) = (kind_words(texts, lang, kind), redact(&visible(why)));
+            texts.say(lang, Key::ReasonUndelivered, &[("kind", &kind), ("why", &why)])
         }
         Matter::Shelved { error, .. } => texts.say(lang, Key::ReasonShelved, &[("error", &redact(&visible(error)))]),
     }

@@ -19,12 +19,12 @@ const ALL: u64 = 100_000;
 #[derive(Debug, Args)]
 pub(super) struct Person {
     /// A numeric id, or a marker or operation of theirs.
-    who: String,
+    person: String,
 }
 
 pub(super) async fn export(desk: &Desk, who: Option<i64>, person: &Person) -> Result<Exit, Exit> {
     desk.actor(who, Role::Owner)?;
-    let user = find(desk, &person.who).await?;
+    let user = find(desk, &person.person).await?;
     let trouble = |error: StoreError| Desk::trouble(&error);
     let (db, bot) = (desk.store.reader(), desk.staff.bot);
     let mut listed = Vec::new();
@@ -47,7 +47,7 @@ pub(super) async fn export(desk: &Desk, who: Option<i64>, person: &Person) -> Re
 
 pub(super) async fn erase(desk: &Desk, who: Option<i64>, person: &Person) -> Result<Exit, Exit> {
     let actor = desk.actor(who, Role::Owner)?;
-    let user = find(desk, &person.who).await?;
+    let user = find(desk, &person.person).await?;
     let (bot, now) = (desk.staff.bot, desk.now());
     let erased = desk.store.write(move |tx| async move {
         let db = tx.as_ref();

@@ -10,6 +10,7 @@ use crate::{
         wording::{age, visible},
     },
     domain::{input::Handled, review::redact},
+    ids::Marker,
     store::{StoreError, cases, inbox, journal, settings},
 };
 
@@ -47,6 +48,10 @@ impl Shift<'_> {
     pub(super) async fn replay(&self, args: &str) -> Result<Handled, StoreError> {
         let args = args.trim();
         let Ok(row) = args.parse::<i64>() else {
+            let names_case = args.starts_with('#') || args.is_empty() || Marker::parse(args).is_some();
+            if !names_case {
+                return self.say(self.text(Key::StaffNoSuchRow, &[("row", &visible(args))])).await;
+            }
             return match self.target_for(args, &Deed::Replay, Key::StaffUsageShow).await? {
                 Some((target, _)) => self.commanded(&target, &Deed::Replay).await,
                 None => Ok(Handled::quietly()),
@@ -54,7 +59,12 @@ impl Shift<'_> {
         };
         let db = self.tx.as_ref();
         if let Some(case) = cases::about_row(db, self.staff.bot, "shelved", row).await?.pop() {
-            return self.commanded(&Target { case: Some(case), stored: None }, &Deed::Replay).await;
+            let target = Target { case: Some(case), stored: None };
+            let (ruling, _) = self.staff.act(self.tx, self.actor, &target, None, &Deed::Replay, self.now).await?;
+            if !ruling.is_done() {
+                return self.say(self.staff.ruling_words(self.tx, self.lang, &target, &ruling).await?).await;
+            }
+            return self.say(self.text(Key::StaffReplayed, &[("row", &row.to_string())])).await;
         }
         let shown = row.to_string();
         if !inbox::replay(db, row).await? {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     crm_faults::{DAY, MINUTE, created_once, submitted, told_nothing_false},
     databases::{on_all, on_both},
-    world::{ANNA, Options, Promise, STAFF, World},
+    world::{ANNA, OWNER, Options, Promise, STAFF, World},
 };
 
 /// Nobody knows, and it was not made: a keyed CRM is asked again, else people decide to create it.
@@ -20,7 +20,7 @@ async fn settles_though_not_made(mut world: World, promise: Promise) {
         assert_eq!((world.state(ANNA).await, world.count().await), ("review", 0));
         told_nothing_false(&world).await;
         let marker = world.marker(ANNA).await;
-        let said = world.staff(&format!("/create {marker} проверили, в CRM её нет")).await;
+        let said = world.create_after_all(OWNER, &marker, "проверили, в CRM её нет").await;
         assert!(said.starts_with(&format!("{marker}: отправляем")), "{said}");
         world.pass(DAY).await;
     }
@@ -128,7 +128,7 @@ async fn settled_by_people_where_blind(mut world: World, promise: Promise) {
     if promise == Promise::Blind {
         assert_eq!(world.state(ANNA).await, "review");
         let marker = world.marker(ANNA).await;
-        let said = world.staff(&format!("/link {marker} 1001")).await;
+        let said = world.staff(&format!("/link {marker} 1001 без проверки")).await;
         assert!(said.contains("без проверки в CRM"), "{said}");
     }
     created_once(world).await;
@@ -227,7 +227,7 @@ on_both! {
         world.until("the twin", async |world| world.count().await == 2).await;
         world.pass(DAY).await;
         let told = world.said(STAFF).await;
-        assert!(told.iter().any(|text| text.starts_with("Двойник!") && text.contains("1001 и 1002")), "{told:?}");
+        assert!(told.iter().any(|text| text.contains("двойник") && text.contains("1001, 1002")), "{told:?}");
         assert!(world.last_text(ANNA).await.contains("№ 1001 создана"));
         world.may_have_twins();
         world.finish().await;

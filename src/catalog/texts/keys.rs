@@ -258,7 +258,7 @@ texts! {
     ReasonUnchecked = "reason"."unchecked", Message, Review, ["number"];
     ReasonTwin = "reason"."twin", Message, Free, ["numbers"];
     ReasonUndelivered = "reason"."undelivered", Message, Free, ["kind", "why"];
-    ReasonUndeliveredUnknown = "reason"."undelivered_unknown", Message, Free, ["kind", "why"];
+    ReasonUndeliveredUnknown = "reason"."undelivered_unknown", Message, Free, ["kind"];
     ReasonShelved = "reason"."shelved", Message, Free, ["error"];
 
     // What was said, in a few words.

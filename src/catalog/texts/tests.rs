@@ -120,7 +120,7 @@ fn every_mistake_of_a_text_file_is_reported_at_its_line() {
     en.toml: `reason.unchecked` is missing — a text with {number}
     en.toml: `reason.twin` is missing — a text with {numbers}
     en.toml: `reason.undelivered` is missing — a text with {kind}, {why}
-    en.toml: `reason.undelivered_unknown` is missing — a text with {kind}, {why}
+    en.toml: `reason.undelivered_unknown` is missing — a text with {kind}
     en.toml: `reason.shelved` is missing — a text with {error}
     en.toml at `back`: `dialog.back` must be a string (in quotes), this is a whole number
     en.toml at `edit`: `dialog.edit` is too long: 65 — at most 64 characters

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{MINUTE, absent, absent_with};
+use super::{MINUTE, absent, absent_with, lose};
 use crate::{
     databases::on_both,
     world::{ANNA, OWNER, Options, REVIEWER, STAFF, World},
@@ -110,7 +110,7 @@ on_both! {
         let options = Options::searchable().set("staff.chat", &OWNER.to_string());
         let mut world = World::with(db, options).await;
         world.type_text(OWNER, "/queue").await;
-        super::lose(&mut world, ANNA).await;
+        lose(&mut world, ANNA).await;
         let toast = world.tap(OWNER, "Указать номер").await;
         assert_eq!(toast, "Сделано.");
         world.type_text(OWNER, "это не номер").await;

@@ -1,5 +1,6 @@
 //! The desk: what staff see and do, and what people are told meanwhile.
 
+mod basics;
 mod cards;
 mod decisions;
 mod queue;
@@ -42,18 +43,27 @@ async fn lose(world: &mut World, user: i64) {
 
 impl World {
     /// Somebody of the staff taps the newest button with this label in the staff chat; what they see at once.
-    async fn desk_tap(&mut self, user: i64, label: &str) -> String {
+    pub(crate) async fn desk_tap(&mut self, user: i64, label: &str) -> String {
         let message = self.message_with(STAFF, label).await;
-        self.desk_tap_on(user, message, label).await
+        let all = self.messages(STAFF).await;
+        let shown = all.iter().filter(|known| known.id == message).flat_map(|known| known.rows.iter().flatten());
+        let whole = shown.cloned().find(|button| button.starts_with(label)).unwrap_or_default();
+        self.desk_tap_on(user, message, &whole).await
+    }
+
+    /// Creates after all: the reason, and the second tap; what is seen at it.
+    pub(crate) async fn create_after_all(&mut self, user: i64, marker: &str, reason: &str) -> String {
+        self.staff_as(user, &format!("/create {marker} {reason}")).await;
+        self.desk_tap(user, "Да, создать").await
     }
 
     /// The same under one message, whatever it shows now.
-    async fn desk_tap_on(&mut self, user: i64, message: i64, label: &str) -> String {
+    pub(crate) async fn desk_tap_on(&mut self, user: i64, message: i64, label: &str) -> String {
         self.tap_as(user, json!({ "message_id": message, "button": label, "chat": STAFF })).await
     }
 
     /// Somebody answers a message of the staff chat; what the bot says there to it.
-    async fn desk_reply(&mut self, user: i64, message: i64, text: &str) -> String {
+    pub(crate) async fn desk_reply(&mut self, user: i64, message: i64, text: &str) -> String {
         let before = self.messages(STAFF).await.len();
         self.act(user, "text", json!({ "text": text, "chat": STAFF, "reply_to": message })).await;
         self.settle().await;
@@ -62,20 +72,20 @@ impl World {
     }
 
     /// The newest message of the staff chat that begins so.
-    async fn desk_message(&self, begins: &str) -> i64 {
+    pub(crate) async fn desk_message(&self, begins: &str) -> i64 {
         let all = self.messages(STAFF).await;
         let found = all.iter().rev().find(|message| message.by_bot && message.text.starts_with(begins));
         found.map(|message| message.id).unwrap_or_else(|| panic!("no message begins with {begins}: {all:#?}"))
     }
 
     /// What a message of the staff chat says now.
-    async fn desk_text(&self, message: i64) -> String {
+    pub(crate) async fn desk_text(&self, message: i64) -> String {
         let all = self.messages(STAFF).await;
         all.into_iter().find(|known| known.id == message).map(|known| known.text).unwrap_or_default()
     }
 
     /// The staff chat as a person would read it out, with every name that changes from run to run made plain.
-    async fn desk_transcript(&self) -> String {
+    pub(crate) async fn desk_transcript(&self) -> String {
         let mut told = self.transcript(STAFF).await.replace(&self.crm_url(), "http://crm");
         for (user, plain) in [(ANNA, "Z-ANNA-XXXX"), (crate::world::BORIS, "Z-BORI-XXXX")] {
             if let Some(newest) = self.operations(user).await.first() {

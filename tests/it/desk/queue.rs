@@ -79,7 +79,21 @@ on_both! {
         world.pass(MINUTE).await;
         let stats = world.staff("/stats").await;
         insta::allow_duplicates! {
-            insta::assert_snapshot!(stats, @"");
+            insta::assert_snapshot!(stats, @r"
+            Сегодня с 30.11 00:00
+
+            Нажатий «Отправить»: 2
+            Заявок создано: 2
+            Повторных нажатий: 2
+            Ответ терялся: 1
+              нашли в CRM: 0
+              CRM ответила позже: 0
+              решил сотрудник: 1
+              без заявки: 0
+              ещё открыты: 0
+            От нажатия до номера: обычно 0 с, дольше всего 5 мин
+            В очереди: 0, самый старый случай: —
+            ");
         }
         world.finish().await;
     }
@@ -90,8 +104,17 @@ on_both! {
         world.desk_tap(REVIEWER, "Отклонить").await;
         world.desk_tap(REVIEWER, "Повторяет другую заявку").await;
         let why = world.staff(&format!("/why {}", world.marker(ANNA).await)).await;
+        let why = why.replace(&world.marker(ANNA).await, "Z-XXXX-XXXX");
         insta::allow_duplicates! {
-            insta::assert_snapshot!(why.replace(&world.marker(ANNA).await, "Z-XXXX-XXXX"), @"");
+            insta::assert_snapshot!(why, @r"
+            Z-XXXX-XXXX: не принята
+            30.11 12:29:22 нажатие, заявка сохранена
+            12:29:22 отправляем в CRM
+            12:29:22 ответа нет
+            12:29:22 искали в CRM, не нашли ×9
+            12:34:22 взято в работу · Пётр (сотрудник)
+            12:34:22 отклонено · Пётр (сотрудник) · Повторяет другую заявку
+            ");
         }
         world.finish().await;
     }

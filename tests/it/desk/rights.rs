@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::absent;
+use super::{MINUTE, absent};
 use crate::{
     databases::on_both,
     world::{ANNA, BORIS, OWNER, REVIEWER, STAFF, VIEWER, World},
@@ -98,7 +98,7 @@ on_both! {
             ("/take", "Взять случай: /take"),
             ("/why", "Нужен код"),
             ("/find", "Найти заявку"),
-            ("/queue reason:moon", "Причины: absent"),
+            ("/queue reason:moon", "/queue [страница]"),
             ("/look Z-0000-0000", "Заявки с кодом Z-0000-0000 нет"),
             ("/look что-то", "Заявки с кодом что-то нет"),
             ("/take #4711", "Случая #4711 нет"),
@@ -152,7 +152,7 @@ on_both! {
         world.apply(ANNA).await;
         assert_eq!((world.state(ANNA).await, world.count().await), ("pending", 0));
         assert!(world.staff_as(REVIEWER, "/resume").await.contains("продолжается"));
-        world.pass(super::MINUTE).await;
+        world.pass(MINUTE).await;
         assert_eq!((world.state(ANNA).await, world.count().await), ("created", 1));
         world.finish().await;
     }

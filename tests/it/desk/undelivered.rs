@@ -35,13 +35,18 @@ pub(super) async fn blocked(db: crate::databases::Database) -> World {
 /// A draft that no release of ours wrote: whatever its person says cannot be handled.
 pub(super) async fn poisoned(db: crate::databases::Database) -> World {
     let mut world = World::new(db).await;
+    poison(&mut world).await;
+    world
+}
+
+/// The same in a world that stands.
+pub(super) async fn poison(world: &mut World) {
     world.type_text(ANNA, "/start").await;
     let database = Connection::connect(&world.database.url).await.unwrap_or_else(|error| panic!("{error}"));
     let broken = database.execute_unprepared("UPDATE drafts SET answers = '{broken'").await;
     broken.unwrap_or_else(|error| panic!("{error}"));
     world.type_text(ANNA, "Анна").await;
     world.pass(MINUTE).await;
-    world
 }
 
 on_both! {
