@@ -11,6 +11,7 @@ mod crm;
 mod crm_answers;
 mod crm_faults;
 mod databases;
+mod desk;
 mod dialog;
 mod docs;
 mod kill;
