@@ -25,7 +25,6 @@ mod restart;
 mod sandbox;
 mod shelf;
 mod slots;
-mod staff;
 mod taps;
 mod telegram_faults;
 mod web;

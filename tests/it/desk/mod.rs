@@ -46,8 +46,8 @@ impl World {
     pub(crate) async fn desk_tap(&mut self, user: i64, label: &str) -> String {
         let message = self.message_with(STAFF, label).await;
         let all = self.messages(STAFF).await;
-        let shown = all.iter().filter(|known| known.id == message).flat_map(|known| known.rows.iter().flatten());
-        let whole = shown.cloned().find(|button| button.starts_with(label)).unwrap_or_default();
+        let mut shown = all.iter().filter(|known| known.id == message).flat_map(|known| known.rows.iter().flatten());
+        let whole = shown.find(|button| button.starts_with(label)).cloned().unwrap_or_default();
         self.desk_tap_on(user, message, &whole).await
     }
 

@@ -19,6 +19,9 @@ use zayavka::{
 
 const SUBMIT: &str = "Отправить заявку";
 
+/// The second tap that creates after all.
+const CREATE: &str = "Да, создать";
+
 /// The emulator and the fake CRM, as anybody may use them.
 #[derive(Clone)]
 pub struct Outside {
@@ -196,22 +199,29 @@ pub async fn settle_cases(outside: Outside, chat: i64) {
         let open = outside
             .until(async || {
                 let messages = outside.messages(chat).await;
-                let text = |message: &Value| message["text"].as_str().unwrap_or_default().to_owned();
-                messages.iter().filter(|m| m["from"]["bot"] == true).find_map(|message| {
-                    let text = text(message);
-                    let marker = text
-                        .split_whitespace()
-                        .find(|word| word.starts_with("Z-"))?
-                        .trim_end_matches([':', '.', ','])
-                        .to_owned();
-                    let key = format!("{marker}/{}", message["message_id"]);
-                    (text.contains("/create") && !settled.contains(&key)).then_some((marker, key))
+                messages.iter().filter(|message| message["from"]["bot"] == true).find_map(|message| {
+                    let number = message["message_id"].as_i64()?;
+                    let asks = message["keyboard"].to_string().contains(CREATE);
+                    let text = message["text"].as_str().unwrap_or_default();
+                    let marker = text.split_whitespace().find(|word| word.starts_with("Z-"))?;
+                    let marker = marker.trim_end_matches([':', '.', ',']).to_owned();
+                    let open = asks || text.contains("/create");
+                    let fresh = open && !settled.contains(&number);
+                    fresh.then_some((number, (!asks).then_some(marker)))
                 })
             })
             .await;
-        outside
-            .post("/sandbox/clients/9001/text", &json!({"chat": chat, "text": format!("/create {} нет в CRM", open.0)}))
-            .await;
-        settled.insert(open.1);
+        let (number, marker): (i64, Option<String>) = open;
+        match marker {
+            Some(marker) => {
+                let text = format!("/create {marker} нет в CRM");
+                outside.post("/sandbox/clients/9001/text", &json!({"chat": chat, "text": text})).await;
+            }
+            None => {
+                let tap = json!({"chat": chat, "message_id": number, "button": CREATE});
+                outside.post("/sandbox/clients/9001/tap", &tap).await;
+            }
+        }
+        settled.insert(number);
     }
 }

@@ -5,7 +5,7 @@ use super::{
     bugs::Bug,
     machine::{Ev, Kind, Next},
     step::{Broken, Cx, Follow},
-    world::{Answer, BY_HAND, Call, Made, Seen, Worker, World, flag, put, take},
+    world::{Answer, Call, Made, Seen, Worker, World, flag, put, take},
 };
 use zayavka::domain::outcome::Promise;
 
@@ -343,9 +343,4 @@ fn check_twin(cx: &Cx<'_>, world: &World, op: u8, excused: bool) -> Result<(), B
         return Err("a second ticket that nobody will hear of");
     }
     Ok(())
-}
-
-/// Whether a ticket made by hand is among them.
-pub(crate) fn by_hand(made: &Made) -> bool {
-    made.label != 0 && made.key == BY_HAND
 }
