@@ -17,7 +17,7 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(super) struct OpsArgs {
-    /// Who decides: a numeric id of [staff].
+    /// Who decides: a numeric id of `[staff]`.
     #[arg(long = "as", global = true, value_name = "ID")]
     who: Option<i64>,
     #[command(subcommand)]

@@ -6,8 +6,7 @@ use std::collections::HashSet;
 
 use sea_orm::{
     ActiveValue::{NotSet, Set},
-    ColumnTrait as _, ConnectionTrait, EntityTrait as _, ExprTrait as _, QueryFilter as _, QueryOrder as _,
-    QuerySelect as _,
+    ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _, QuerySelect as _,
     sea_query::{Expr, OnConflict},
 };
 use sha2::{Digest as _, Sha256};

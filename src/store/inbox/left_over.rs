@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use sea_orm::{
-    ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _, QuerySelect as _,
-    sea_query::Expr,
+    ColumnTrait as _, ConnectionTrait, EntityTrait as _, ExprTrait as _, QueryFilter as _, QueryOrder as _,
+    QuerySelect as _, sea_query::Expr,
 };
 
 use super::{Claimed, claimed};
