@@ -15,6 +15,7 @@ mod dialog;
 mod docs;
 mod kill;
 mod layout;
+mod probe;
 mod real_crms;
 mod reference;
 mod repeat;
