@@ -5,6 +5,7 @@
 pub(crate) mod peer;
 mod recorded;
 mod sandboxed;
+mod scanned;
 mod stepped;
 mod tokens;
 

@@ -97,6 +97,8 @@ async fn serve(mut stream: TcpStream, act: Act, seen: Arc<Mutex<Vec<String>>>) {
         }
         Act::SayDrip(bytes) => {
             let mut beat = tokio::time::interval(Duration::from_millis(25));
+            // A busy machine makes it slower, never quicker.
+            beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             for byte in bytes {
                 beat.tick().await;
                 if stream.write_all(&[byte]).await.is_err() {
