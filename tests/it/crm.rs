@@ -2,9 +2,12 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot set itself up should stop there")]
 
-mod peer;
+pub(crate) mod peer;
 mod recorded;
 mod sandboxed;
+mod scanned;
+mod stepped;
+mod tokens;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

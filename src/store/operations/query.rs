@@ -2,7 +2,7 @@
 
 use sea_orm::{
     ColumnTrait as _, ConnectionTrait, EntityTrait as _, PaginatorTrait as _, QueryFilter as _, QueryOrder as _,
-    QuerySelect as _,
+    QuerySelect as _, QueryTrait as _,
     sea_query::{Expr, ExprTrait as _, Query},
 };
 
@@ -13,7 +13,7 @@ use crate::{
     ids::{BotId, ConfirmVersion, DraftId, Marker, OperationId, UserId},
     store::{
         StoreError,
-        entity::{attempts, operations, outbox},
+        entity::{attempts, operation_steps, operations, outbox},
     },
 };
 
@@ -194,6 +194,9 @@ pub async fn count_by_state<C: ConnectionTrait>(db: &C) -> Result<Vec<(String, i
     Ok(counts)
 }
 
+/// States an operation does not leave.
+const ENDED: [&str; 3] = ["created", "rejected", "cancelled"];
+
 /// Erases a person's answers from operations that have ended: key, state and ticket number stay, so that the
 /// once-only promise outlives the personal data. Returns how many were erased.
 ///
@@ -207,9 +210,19 @@ pub async fn erase<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Resu
         .col_expr(operations::Column::ClientPhone, Expr::value(Option::<String>::None))
         .filter(operations::Column::BotId.eq(bot.0))
         .filter(operations::Column::UserId.eq(user.0))
-        .filter(operations::Column::State.is_in(["created", "rejected", "cancelled"]))
+        .filter(operations::Column::State.is_in(ENDED))
         .exec(db)
         .await?;
+    // Requests of single steps hold the same answers.
+    let ended = operations::Entity::find()
+        .select_only()
+        .column(operations::Column::Id)
+        .filter(operations::Column::BotId.eq(bot.0))
+        .filter(operations::Column::UserId.eq(user.0))
+        .filter(operations::Column::State.is_in(ENDED))
+        .into_query();
+    let theirs = operation_steps::Column::OperationId.in_subquery(ended);
+    operation_steps::Entity::delete_many().filter(theirs).exec(db).await?;
     Ok(erased.rows_affected)
 }
 

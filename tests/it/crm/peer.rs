@@ -14,7 +14,7 @@ use tokio::{
 
 /// What the peer does with one connection.
 #[derive(Debug, Clone)]
-pub(super) enum Act {
+pub(crate) enum Act {
     /// Closes before it reads anything.
     Close,
     /// Resets before it reads anything.
@@ -37,14 +37,14 @@ pub(super) enum Act {
 
 /// One listening peer; its last act is repeated.
 #[derive(Debug)]
-pub(super) struct Peer {
-    pub(super) address: SocketAddr,
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
     _tasks: JoinSet<()>,
 }
 
 impl Peer {
-    pub(super) async fn new(acts: Vec<Act>) -> Self {
+    pub(crate) async fn new(acts: Vec<Act>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -63,7 +63,7 @@ impl Peer {
     }
 
     /// Every request that was read whole, head and body.
-    pub(super) fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("no panic holds it").clone()
     }
 }
@@ -97,6 +97,8 @@ async fn serve(mut stream: TcpStream, act: Act, seen: Arc<Mutex<Vec<String>>>) {
         }
         Act::SayDrip(bytes) => {
             let mut beat = tokio::time::interval(Duration::from_millis(25));
+            // A busy machine makes it slower, never quicker.
+            beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             for byte in bytes {
                 beat.tick().await;
                 if stream.write_all(&[byte]).await.is_err() {
@@ -130,7 +132,7 @@ async fn read(stream: &mut TcpStream, head_only: bool) -> Option<String> {
 }
 
 /// An answer with its length, connection closed after it.
-pub(super) fn http(status: &str, headers: &str, body: &str) -> Vec<u8> {
+pub(crate) fn http(status: &str, headers: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
         .into_bytes()
 }

@@ -35,6 +35,7 @@ const REDMINE: Real = Real {
     profile: "redmine",
     vars,
     secret: "api_key",
+    wrong_field: ("key_field_id", "999"),
     with_key: |token| {
         format!("SELECT COUNT(*) FROM custom_values WHERE customized_type = 'Issue' AND value = '{token}'")
     },

@@ -32,6 +32,7 @@ const REQUEST_TRACKER: Real = Real {
     profile: "request-tracker",
     vars,
     secret: "token",
+    wrong_field: ("key_field", "NoSuchField"),
     with_key: |token| {
         format!(
             "SELECT COUNT(*) FROM ObjectCustomFieldValues WHERE ObjectType = 'RT::Ticket' AND Disabled = 0 \

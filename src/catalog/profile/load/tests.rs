@@ -252,3 +252,49 @@ spacing = "1m"
 "#;
     assert_eq!(said(text), "loads\n");
 }
+
+/// The keyed profile with a step before the ticket's own.
+fn with_step(step: &str) -> String {
+    changed("[[step]]\nname = \"create\"", &format!("[[step]]\n{step}\n[[step]]\nname = \"create\""))
+}
+
+#[test]
+fn steps_stand_in_an_order_and_say_what_becomes_of_a_lost_answer() {
+    let request = "request = { url = \"{{ vars.base_url }}/c\", body = { k = \"{{ ext.token }}\" } }";
+    let made = "read = { id = \"id\" }\noutcome = [{ status = 201, is = \"created\" }]";
+    for (step, wanted) in [
+        (format!("name = \"contact\"\nkind = \"make\"\n{request}\n{made}"), "nothing says what to do when this step's answer is lost"),
+        (format!("name = \"contact\"\nkind = \"make\"\nagain = true\n{request}\noutcome = [{{ status = 201, is = \"created\" }}]"), "nothing reads its id"),
+        (format!("name = \"create\"\nkind = \"make\"\nagain = true\n{request}\n{made}"), "two steps are called `create`"),
+        (format!("name = \"other\"\n{request}\n{made}"), "a second step makes a ticket"),
+        (format!("name = \"again\"\nkind = \"read\"\n{request}\nread = {{ number = \"n\" }}"), "it reads a ticket that is not made yet"),
+        (format!("name = \"Contact\"\nkind = \"make\"\nagain = true\n{request}\n{made}"), "cannot be a step's name"),
+        (format!("name = \"c\"\nkind = \"make\"\nagain = true\nwhen = \"contact.phone and\"\n{request}\n{made}"), "is no condition"),
+        (format!("name = \"c\"\nkind = \"make\"\nagain = true\nwhen = \"steps.find.id\"\n{request}\n{made}"), "uses `steps.find.id`, which has no value here"),
+        (format!("name = \"f\"\nkind = \"find\"\n{request}"), "a record is looked for, but nothing reads its id"),
+    ] {
+        let said = with_step(&step);
+        assert!(said.contains(wanted), "{step}\n\n{said}");
+    }
+    let well = with_step(&format!("name = \"contact\"\nkind = \"make\"\nagain = true\nwhen = \"contact.phone\"\n{request}\n{made}"));
+    assert_eq!(well, "loads\n");
+}
+
+#[test]
+fn a_lookup_waits_for_what_may_still_come_and_a_token_needs_a_rule_for_its_end() {
+    let early = changed("settle_after = \"2m\"", "settle_after = \"2m\"\nlag = \"90s\"");
+    assert!(early.contains("a miss counts after 120s, but something may still appear for 150s"), "{early}");
+    let scan = changed("results = \"items\"", "scan = { pages = 3 }");
+    assert!(scan.contains("`lookup[1].scan.size` is missing") || scan.contains("scan.size"), "{scan}");
+    let token = changed(
+        "kind = \"bearer\"\nsecret = \"token\"",
+        "kind = \"oauth2_client_credentials\"\ntoken_url = \"{{ vars.base_url }}/t\"\nclient_secret = \"{{ secrets.token }}\"",
+    );
+    assert_eq!(token, "loads\n");
+    let text = built_in::text("generic-keyed").expect("it ships");
+    let text = text.replace("kind = \"bearer\"\nsecret = \"token\"", "kind = \"session_login\"\ntoken = \"t\"\nheader = \"S\"\nrequest = { url = \"{{ vars.base_url }}/t\", headers = { A = \"{{ secrets.token }}\" } }");
+    let without = said(&text.replacen("[[step.outcome]]\nstatus = [401, 403]\nis = \"auth\"\n", "", 1));
+    assert!(without.contains("no rule says what it means that the token has ended"), "{without}");
+    let files = format!("{text}\n[attachments]\nkind = \"multipart\"\n");
+    assert!(said(&files).contains("cannot be `multipart`"), "{}", said(&files));
+}

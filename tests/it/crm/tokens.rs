@@ -1,0 +1,172 @@
+//! Tokens that are asked for and renewed: one request for all, kept in the database, used once.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use serde_json::json;
+use zayavka::{
+    catalog::profile,
+    clock::{ManualClock, Timestamp},
+    crm::{Crm, CrmSettings, steps::Forgetful},
+    domain::outcome::Outcome,
+    store::Store,
+    worker::SharedTokens,
+};
+
+use super::{
+    key, order,
+    peer::{Act, Peer, http},
+};
+
+/// The generic profile behind OAuth2 with a refresh token that changes with each use.
+fn profile_text() -> String {
+    let text = profile::built_in::text("generic-searchable").expect("it ships");
+    let auth = "kind = \"oauth2_refresh\"\ntoken_url = \"{{ vars.base_url }}/token\"\nclient_id = \"id\"\n\
+                client_secret = \"{{ secrets.token }}\"\nrefresh_secret = \"first\"\nmargin = \"1m\"\n\
+                [secrets.first]\nhelp = \"the first refresh token\"";
+    text.replacen("kind = \"bearer\"\nsecret = \"token\"", auth, 1)
+}
+
+struct Bench {
+    store: Store,
+    clock: ManualClock,
+    _folder: tempfile::TempDir,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store =
+            Store::connect(&format!("sqlite://{}", folder.path().join("t.db").display())).await.expect("a database");
+        store.migrate().await.expect("a schema");
+        Self { store, clock: ManualClock::at(Timestamp(1_796_030_962_000)), _folder: folder }
+    }
+
+    /// One process of the installation.
+    fn replica(&self, name: &str, peer: &Peer) -> Arc<Crm> {
+        let (profile, _) = profile::load("crm.toml", &profile_text()).unwrap_or_else(|problems| panic!("{problems}"));
+        let mut settings: CrmSettings = super::settings(&format!("http://{}", peer.address));
+        settings.secrets.insert("first".to_owned(), "refresh-one".into());
+        let tokens = SharedTokens {
+            store: self.store.clone(),
+            holder: name.to_owned(),
+            patience: Duration::from_secs(20),
+            clock: Arc::new(self.clock.clone()),
+        };
+        let crm = Crm::new(Arc::new(profile), settings).unwrap_or_else(|problems| panic!("{problems}"));
+        Arc::new(crm.with_tokens(Arc::new(tokens)))
+    }
+}
+
+fn token(access: &str, refresh: &str) -> Act {
+    let body = json!({"access_token": access, "refresh_token": refresh, "expires_in": 3600});
+    Act::Say(http("200 OK", "", &body.to_string()))
+}
+
+fn made() -> Act {
+    Act::Say(http("201 Created", "", &json!({"id": 5, "number": "5", "external_id": key()}).to_string()))
+}
+
+fn refused(status: &str) -> Act {
+    Act::Say(http(status, "", "{\"error\":\"invalid_grant\"}"))
+}
+
+async fn create(crm: &Crm) -> Outcome {
+    crm.create(&crm.prepare(&order()).expect("it fits"), &Forgetful::default()).await
+}
+
+fn asked(peer: &Peer) -> Vec<String> {
+    peer.requests().into_iter().filter(|request| request.starts_with("POST /token")).collect()
+}
+
+#[tokio::test]
+async fn many_at_once_ask_for_one_token() {
+    let bench = Bench::new().await;
+    let peer = Peer::new(vec![token("access-one", "refresh-two"), made()]).await;
+    let crm = bench.replica("a", &peer);
+    let outcomes = join_all((0..8).map(|_| create(&crm))).await;
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Created { .. })), "{outcomes:?}");
+    assert_eq!((asked(&peer).len(), peer.requests().len()), (1, 9));
+    assert!(peer.requests().iter().skip(1).all(|request| request.contains("authorization: Bearer access-one")));
+}
+
+#[tokio::test]
+async fn replicas_share_one_token_and_each_refresh_token_is_used_once() {
+    let bench = Bench::new().await;
+    let peer = Peer::new(vec![
+        token("access-one", "refresh-two"),
+        made(),
+        made(),
+        token("access-two", "refresh-three"),
+        made(),
+    ])
+    .await;
+    let (one, two) = (bench.replica("a", &peer), bench.replica("b", &peer));
+    assert!(matches!(create(&one).await, Outcome::Created { .. }));
+    assert!(matches!(create(&two).await, Outcome::Created { .. }));
+    assert_eq!(asked(&peer).len(), 1, "the second replica read the first one's token");
+    bench.clock.advance(Duration::from_secs(3_590));
+    assert!(matches!(create(&two).await, Outcome::Created { .. }));
+    // The first replica's own copy has ended as well: it reads what the second one stored.
+    assert!(matches!(create(&one).await, Outcome::Created { .. }));
+    let asked = asked(&peer);
+    assert_eq!(asked.len(), 2);
+    assert!(asked[0].ends_with("&refresh_token=refresh-one"), "{}", asked[0]);
+    assert!(asked[1].ends_with("&refresh_token=refresh-two"), "{}", asked[1]);
+    // And so does a process that starts anew, which the configuration still gives the first one.
+    assert!(matches!(create(&bench.replica("c", &peer)).await, Outcome::Created { .. }));
+    assert_eq!(self::asked(&peer).len(), 2);
+}
+
+#[tokio::test]
+async fn while_one_replica_renews_the_others_wait() {
+    let bench = Bench::new().await;
+    let slow = Peer::new(vec![Act::ReadStall]).await;
+    let (one, two) = (bench.replica("a", &slow), bench.replica("b", &slow));
+    let (first, second) = tokio::join!(create(&one), async {
+        while asked(&slow).is_empty() {
+            tokio::task::yield_now().await;
+        }
+        create(&two).await
+    });
+    assert!(matches!(first, Outcome::NotSent { wait: None, .. }), "no token, nothing sent: {first:?}");
+    let Outcome::NotSent { detail, wait } = second else { panic!("{second:?}") };
+    assert!(detail.contains("another process") && wait.is_some(), "{detail}");
+    assert_eq!(slow.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn an_ended_token_is_renewed_once_and_a_fresh_one_that_is_refused_stops_the_queue() {
+    let bench = Bench::new().await;
+    let peer = Peer::new(vec![
+        token("access-one", "refresh-two"),
+        made(),
+        refused("401 Unauthorized"),
+        token("access-two", "refresh-three"),
+        made(),
+        token("access-three", "refresh-four"),
+        refused("401 Unauthorized"),
+    ])
+    .await;
+    let crm = bench.replica("a", &peer);
+    assert!(matches!(create(&crm).await, Outcome::Created { .. }));
+    bench.clock.advance(Duration::from_secs(600));
+    // The CRM ended it before its time: nothing was done, and the next attempt goes with a new one.
+    assert!(matches!(create(&crm).await, Outcome::NotSent { wait: Some(_), .. }));
+    assert!(matches!(create(&crm).await, Outcome::Created { .. }));
+    bench.clock.advance(Duration::from_secs(3_600));
+    let outcome = create(&crm).await;
+    assert!(matches!(outcome, Outcome::AuthRefused { .. }), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn a_refused_refresh_is_told_without_a_secret() {
+    let bench = Bench::new().await;
+    let said = json!({"error": "invalid_grant", "error_description": "token refresh-one of top-secret-token is spent"});
+    let peer = Peer::new(vec![Act::Say(http("400 Bad Request", "", &said.to_string()))]).await;
+    let Outcome::AuthRefused { detail } = create(&bench.replica("a", &peer)).await else { panic!("no refusal") };
+    assert!(
+        detail.contains("is spent") && !detail.contains("refresh-one") && !detail.contains("top-secret"),
+        "{detail}"
+    );
+}

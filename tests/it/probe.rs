@@ -1,0 +1,128 @@
+//! `zayavka probe` and `zayavka check` as an owner's shell sees them, against the sandbox's CRM.
+
+#![expect(clippy::expect_used, reason = "a test that cannot set itself up should stop there")]
+
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use zayavka::sandbox::{Listen, World, WorldOptions};
+
+struct Bench {
+    world: World,
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    async fn new(options: Value) -> Self {
+        let world =
+            World::start(WorldOptions { listen: Listen::Free, ..WorldOptions::default() }).await.expect("a world");
+        let bench = Self { world, folder: tempfile::tempdir().expect("a folder") };
+        let http = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let url = format!("{}/sandbox/crm/options", bench.world.api_url());
+        let status = http.post(url).json(&options).send().await.expect("it answers").status();
+        assert_eq!(status, 200);
+        bench
+    }
+
+    fn config(&self, profile: &str, more: &str) -> std::path::PathBuf {
+        let text = format!(
+            "[telegram]\ntoken = \"123456:SAMPLE\"\n[crm]\nprofile = \"{profile}\"\n{more}\n[crm.vars]\nbase_url = \"{}\"\n\
+             [crm.secrets]\ntoken = \"{}\"\n",
+            self.world.crm_base_url(),
+            self.world.crm_token()
+        );
+        let path = self.folder.path().join("zayavka.toml");
+        std::fs::write(&path, text).expect("a file");
+        path
+    }
+
+    /// Runs the program beside this runtime, which serves its CRM.
+    async fn run(&self, profile: &str, more: &str, arguments: &[&str]) -> Output {
+        let config = self.config(profile, more);
+        let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
+        let run = move || {
+            Command::new(env!("CARGO_BIN_EXE_zayavka"))
+                .args(arguments)
+                .arg("--config")
+                .arg(config)
+                .stdin(Stdio::null())
+                .output()
+                .expect("it runs")
+        };
+        tokio::task::spawn_blocking(run).await.expect("it ends")
+    }
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[tokio::test]
+async fn probe_makes_nothing_without_the_word() {
+    let bench = Bench::new(json!({})).await;
+    let output = bench.run("generic-searchable", "", &["probe"]).await;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("--i-understand-it-creates-records"), "{}", said(&output));
+}
+
+#[tokio::test]
+async fn probe_learns_what_the_crm_does() {
+    let cases = [
+        ("generic-keyed", json!({ "keyed": true, "lookup": true }), "keyed", 2),
+        ("generic-searchable", json!({ "keyed": false, "lookup": true, "index_lag_ms": 300 }), "searchable", 3),
+    ];
+    for (profile, options, promise, records) in cases {
+        let bench = Bench::new(options).await;
+        let words = ["probe", "--i-understand-it-creates-records", "--times", "2", "--patience", "20", "--json"];
+        let output = bench.run(profile, "", &words).await;
+        assert_eq!(output.status.code(), Some(0), "{profile}: {}", said(&output));
+        let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(found["promise"], promise, "{found}");
+        assert_eq!(
+            (found["key_is_kept"].as_bool(), found["seen_after_ms"].as_array().map(Vec::len)),
+            (Some(true), Some(2))
+        );
+        let http = reqwest::Client::builder().no_proxy().build().expect("a client");
+        let url = format!("{}/sandbox/crm/tickets", bench.world.api_url());
+        let tickets: Value = http.get(url).send().await.expect("it answers").json().await.expect("JSON");
+        assert_eq!(tickets["count"], records, "{profile}: a repeat made one more only where nothing refuses it");
+        let text = bench.run(profile, "", &words[..6]).await;
+        assert!(said(&text).contains("[crm.reconcile]\nsettle = "), "{}", said(&text));
+    }
+}
+
+#[tokio::test]
+async fn check_shows_each_forms_request_without_secrets() {
+    let bench = Bench::new(json!({})).await;
+    let output = bench.run("generic-keyed", "", &["check"]).await;
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("POST http://127.0.0.1") && text.contains("authorization: Bearer ***"), "{text}");
+    assert!(text.contains("\"subject\": \"Консультация: Text\"") && !text.contains(bench.world.crm_token()), "{text}");
+    let output = bench.run("generic-keyed", "", &["check", "--json"]).await;
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(
+        report["requests"]["consultation"].as_str().is_some_and(|text| text.contains("idempotency-key")),
+        "{report}"
+    );
+}
+
+#[tokio::test]
+async fn check_refuses_to_send_again_where_that_could_double() {
+    let bench = Bench::new(json!({})).await;
+    for (profile, more, why) in [
+        ("generic-blind", "reconcile.on_absent = \"resend\"", "neither be searched nor refuses repeats"),
+        (
+            "generic-searchable",
+            "reconcile.on_absent = \"resend\"\nreconcile.settle = \"20s\"",
+            "a miss means something only after",
+        ),
+    ] {
+        let output = bench.run(profile, more, &["check"]).await;
+        assert_eq!(output.status.code(), Some(1), "{profile}: {}", said(&output));
+        assert!(said(&output).contains(why), "{profile}: {}", said(&output));
+    }
+    let well = bench.run("generic-searchable", "reconcile.on_absent = \"resend\"", &["check"]).await;
+    assert_eq!(well.status.code(), Some(0), "{}", said(&well));
+    assert!(said(&well).contains("if it is not there, it is made again"), "{}", said(&well));
+}
