@@ -205,7 +205,7 @@ impl<'r> Bench<'r> {
         let (_, state, _) = self.newest().await;
         assert_eq!((state.as_str(), self.tickets().await), ("review", before));
         let marker = self.newest_marker().await;
-        self.world.staff(&format!("/create {marker} её нет в CRM")).await;
+        self.world.create_after_all(crate::world::OWNER, &marker, "её нет в CRM").await;
         self.world.pass(Duration::from_secs(600)).await;
         self.settled("lost answer before, then a person's word", before, creates, 1).await;
     }

@@ -96,7 +96,7 @@ async fn serve(mut stream: TcpStream, act: Act, seen: Arc<Mutex<Vec<String>>>) {
             std::future::pending().await
         }
         Act::SayDrip(bytes) => {
-            let mut beat = tokio::time::interval(Duration::from_millis(25));
+            let mut beat = tokio::time::interval(Duration::from_millis(70));
             // A busy machine makes it slower, never quicker.
             beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             for byte in bytes {

@@ -209,7 +209,7 @@ async fn wherever_it_dies_between_two_steps_nothing_is_made_twice() {
                     "died at {point}"
                 );
                 let marker = world.marker(ANNA).await;
-                world.staff(&format!("/create {marker} её нет")).await;
+                world.create_after_all(crate::world::OWNER, &marker, "её нет").await;
                 world.pass(MINUTE * 20).await;
                 assert_eq!((world.state(ANNA).await, made()), ("created", (1, 1)), "died at {point}");
             }

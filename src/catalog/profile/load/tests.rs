@@ -263,20 +263,42 @@ fn steps_stand_in_an_order_and_say_what_becomes_of_a_lost_answer() {
     let request = "request = { url = \"{{ vars.base_url }}/c\", body = { k = \"{{ ext.token }}\" } }";
     let made = "read = { id = \"id\" }\noutcome = [{ status = 201, is = \"created\" }]";
     for (step, wanted) in [
-        (format!("name = \"contact\"\nkind = \"make\"\n{request}\n{made}"), "nothing says what to do when this step's answer is lost"),
-        (format!("name = \"contact\"\nkind = \"make\"\nagain = true\n{request}\noutcome = [{{ status = 201, is = \"created\" }}]"), "nothing reads its id"),
-        (format!("name = \"create\"\nkind = \"make\"\nagain = true\n{request}\n{made}"), "two steps are called `create`"),
+        (
+            format!("name = \"contact\"\nkind = \"make\"\n{request}\n{made}"),
+            "nothing says what to do when this step's answer is lost",
+        ),
+        (
+            format!(
+                "name = \"contact\"\nkind = \"make\"\nagain = true\n{request}\noutcome = [{{ status = 201, is = \"created\" }}]"
+            ),
+            "nothing reads its id",
+        ),
+        (
+            format!("name = \"create\"\nkind = \"make\"\nagain = true\n{request}\n{made}"),
+            "two steps are called `create`",
+        ),
         (format!("name = \"other\"\n{request}\n{made}"), "a second step makes a ticket"),
-        (format!("name = \"again\"\nkind = \"read\"\n{request}\nread = {{ number = \"n\" }}"), "it reads a ticket that is not made yet"),
+        (
+            format!("name = \"again\"\nkind = \"read\"\n{request}\nread = {{ number = \"n\" }}"),
+            "it reads a ticket that is not made yet",
+        ),
         (format!("name = \"Contact\"\nkind = \"make\"\nagain = true\n{request}\n{made}"), "cannot be a step's name"),
-        (format!("name = \"c\"\nkind = \"make\"\nagain = true\nwhen = \"contact.phone and\"\n{request}\n{made}"), "is no condition"),
-        (format!("name = \"c\"\nkind = \"make\"\nagain = true\nwhen = \"steps.find.id\"\n{request}\n{made}"), "uses `steps.find.id`, which has no value here"),
+        (
+            format!("name = \"c\"\nkind = \"make\"\nagain = true\nwhen = \"contact.phone and\"\n{request}\n{made}"),
+            "is no condition",
+        ),
+        (
+            format!("name = \"c\"\nkind = \"make\"\nagain = true\nwhen = \"steps.find.id\"\n{request}\n{made}"),
+            "uses `steps.find.id`, which has no value here",
+        ),
         (format!("name = \"f\"\nkind = \"find\"\n{request}"), "a record is looked for, but nothing reads its id"),
     ] {
         let said = with_step(&step);
         assert!(said.contains(wanted), "{step}\n\n{said}");
     }
-    let well = with_step(&format!("name = \"contact\"\nkind = \"make\"\nagain = true\nwhen = \"contact.phone\"\n{request}\n{made}"));
+    let well = with_step(&format!(
+        "name = \"contact\"\nkind = \"make\"\nagain = true\nwhen = \"contact.phone\"\n{request}\n{made}"
+    ));
     assert_eq!(well, "loads\n");
 }
 
