@@ -221,10 +221,6 @@ impl Machine {
         self.facts[id as usize]
     }
 
-    pub(crate) fn show(&self, id: u32) -> String {
-        format!("{:?}", self.ops[id as usize])
-    }
-
     pub(crate) fn next(&mut self, id: u32, clock: i8) -> Next {
         if let Some(next) = self.nexts.get(&(id, clock)) {
             return *next;
