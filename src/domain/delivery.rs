@@ -391,3 +391,6 @@ impl State {
         matches!(self, Self::Sent { .. } | Self::Dropped { .. })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -132,11 +132,11 @@ impl Turn<'_> {
             }
             return Some(());
         }
-        self.proved_not_sent(event)?;
+        // The open case is settled first: what follows may open another.
         if matches!(self.before.state, State::Unknown { due_at: None, .. }) {
             self.effects.push(Effect::CloseCase);
         }
-        Some(())
+        self.proved_not_sent(event)
     }
 
     fn done(&mut self, attempt: u32, message_id: Option<MessageId>) {
@@ -180,13 +180,14 @@ impl Turn<'_> {
             }
             Event::ChatRefused { detail, .. } => {
                 self.detail = Some(detail.clone());
-                self.drop_as(DropReason::Unreachable { detail: detail.clone() });
+                self.drop_unless_arrived(DropReason::Unreachable { detail: detail.clone() });
                 self.effects.push(Effect::MarkUnreachable { detail: detail.clone() });
             }
             Event::RowRefused { detail, .. } => {
                 self.detail = Some(detail.clone());
-                self.drop_as(DropReason::Refused { detail: detail.clone() });
-                self.effects.push(Effect::OpenCase);
+                if self.drop_unless_arrived(DropReason::Refused { detail: detail.clone() }) {
+                    self.effects.push(Effect::OpenCase);
+                }
             }
             _ => return None,
         }
@@ -200,14 +201,23 @@ impl Turn<'_> {
 
     /// Waiting to be sent, unless an earlier call has done it.
     fn pend(&mut self, due_at: Timestamp) {
-        self.after.state = match self.before.arrived {
-            Some(Arrived { message_id }) => State::Sent { message_id },
-            None => State::Pending { due_at },
-        };
+        self.after.state = self.arrived().unwrap_or(State::Pending { due_at });
     }
 
     fn drop_as(&mut self, why: DropReason) {
         self.after.state = State::Dropped { why };
+    }
+
+    /// Whether it is dropped: what an earlier call has done stays done.
+    fn drop_unless_arrived(&mut self, why: DropReason) -> bool {
+        let arrived = self.arrived();
+        let dropped = arrived.is_none();
+        self.after.state = arrived.unwrap_or(State::Dropped { why });
+        dropped
+    }
+
+    fn arrived(&self) -> Option<State> {
+        self.before.arrived.map(|Arrived { message_id }| State::Sent { message_id })
     }
 
     /// It may have arrived, written at `until` at the latest.
@@ -217,8 +227,8 @@ impl Turn<'_> {
     }
 
     fn pause_over(&mut self) {
-        if let Some(Arrived { message_id }) = self.before.arrived {
-            self.after.state = State::Sent { message_id };
+        if let Some(sent) = self.arrived() {
+            self.after.state = sent;
             return;
         }
         let Kind::New { on_unknown } = self.before.kind else {

@@ -259,3 +259,6 @@ impl Operation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,8 @@ use zayavka::{
     clock::Timestamp,
     domain::{
         delivery::{self, Delivery},
-        operation::{self, Effect, Event, Ground, Operation, Policy, RejectedBy, State, Step},
+        operation::{self, Effect, Event, Ground, Operation, Policy, RejectedBy, ReviewReason, State, Step},
+        outcome::Promise,
         ticket::Ticket,
     },
 };
@@ -24,6 +25,7 @@ pub(crate) enum Bug {
     ExistsCreates,
     InFlightRejects,
     RefusedBeforeSettled,
+    RefusedJudgedWhenRecorded,
     LateRefusedEndsRepeat,
     LateNotSentPends,
     LateCreatedIgnored,
@@ -37,18 +39,22 @@ pub(crate) enum Bug {
     SettleFromTheBeginning,
     FoundIgnored,
     TwinNotWatched,
+    WatchEndsByAnyLook,
+    KeyedNotWatched,
     TwinNotReported,
     CaseNotOpened,
     CaseNotClosed,
     PlaceNotGivenBack,
     AttemptWithoutRow,
-    CardNotShown,
+    LossNotShown,
     KeyChanges,
     // Figures.
     NoSettleWindow,
     SettleShorterThanLag,
     ResendAfterKeyLife,
+    KeyLifeForgetsTheHold,
     NoPatience,
+    ResendsForEver,
     // Around them.
     KeyPerAttempt,
     ClaimWithoutCompare,
@@ -57,7 +63,6 @@ pub(crate) enum Bug {
     SecondTapSecondOperation,
     StaleTapConfirms,
     ForeignTap,
-    InboxWithoutKey,
     DoneBeforeEffects,
     EditWhileUnknown,
     // The outbox.
@@ -71,6 +76,7 @@ pub(crate) enum Bug {
     OutboxNoPause,
     OutboxClaimWithoutCompare,
     OutboxSentComesBack,
+    OutboxLateDoneEnds,
     CardKnownByLastAnswer,
     RepeatCountsAsTheNextCard,
 }
@@ -84,6 +90,7 @@ pub(crate) const ALL: &[Bug] = &[
     Bug::ExistsCreates,
     Bug::InFlightRejects,
     Bug::RefusedBeforeSettled,
+    Bug::RefusedJudgedWhenRecorded,
     Bug::LateRefusedEndsRepeat,
     Bug::LateNotSentPends,
     Bug::LateCreatedIgnored,
@@ -97,17 +104,21 @@ pub(crate) const ALL: &[Bug] = &[
     Bug::SettleFromTheBeginning,
     Bug::FoundIgnored,
     Bug::TwinNotWatched,
+    Bug::WatchEndsByAnyLook,
+    Bug::KeyedNotWatched,
     Bug::TwinNotReported,
     Bug::CaseNotOpened,
     Bug::CaseNotClosed,
     Bug::PlaceNotGivenBack,
     Bug::AttemptWithoutRow,
-    Bug::CardNotShown,
+    Bug::LossNotShown,
     Bug::KeyChanges,
     Bug::NoSettleWindow,
     Bug::SettleShorterThanLag,
     Bug::ResendAfterKeyLife,
+    Bug::KeyLifeForgetsTheHold,
     Bug::NoPatience,
+    Bug::ResendsForEver,
     Bug::KeyPerAttempt,
     Bug::ClaimWithoutCompare,
     Bug::NoLeaseCheck,
@@ -115,7 +126,6 @@ pub(crate) const ALL: &[Bug] = &[
     Bug::SecondTapSecondOperation,
     Bug::StaleTapConfirms,
     Bug::ForeignTap,
-    Bug::InboxWithoutKey,
     Bug::DoneBeforeEffects,
     Bug::EditWhileUnknown,
     Bug::OutboxLostPends,
@@ -128,24 +138,37 @@ pub(crate) const ALL: &[Bug] = &[
     Bug::OutboxNoPause,
     Bug::OutboxClaimWithoutCompare,
     Bug::OutboxSentComesBack,
+    Bug::OutboxLateDoneEnds,
     Bug::CardKnownByLastAnswer,
     Bug::RepeatCountsAsTheNextCard,
 ];
 
 impl Bug {
-    /// Where it would show.
+    /// The scenes where it is looked for, with so much bad luck: all of its kind, or the one that is made for it.
     pub(crate) fn scenes(self, trouble: u8) -> Vec<Scene> {
+        let named = |name: &str, scenes: Vec<Scene>| scenes.into_iter().filter(|scene| scene.name == name).collect();
         let name = format!("{self:?}");
-        if name.starts_with("Outbox") || name.starts_with("Card") || name.starts_with("Repeat") {
+        if name.starts_with("Outbox") || name.starts_with("Card") || name.starts_with("RepeatCounts") {
             return scene::outbox(trouble);
         }
         match self {
             Self::SecondTapSecondOperation
             | Self::StaleTapConfirms
             | Self::ForeignTap
-            | Self::InboxWithoutKey
             | Self::DoneBeforeEffects
             | Self::EditWhileUnknown => scene::taps(trouble),
+            Self::NoPatience | Self::ResendsForEver => scene::silences(),
+            Self::RefusedJudgedWhenRecorded => named("keyed, refuses, held up", scene::deep(0)),
+            Self::WatchEndsByAnyLook => named("keyed, watches, held up", scene::deep(0)),
+            Self::KeyLifeForgetsTheHold => named("keyed, forgets, held up", scene::deep(0)),
+            Self::SeveralPicksFirst | Self::ResendAfterKeyLife | Self::NoLeaseCheck => {
+                named("keyed, forgets keys", scene::promises(trouble))
+            }
+            Self::AbsentUsedTwice
+            | Self::SettleFromTheBeginning
+            | Self::NoSettleWindow
+            | Self::SettleShorterThanLag
+            | Self::MissDatedByItsAnswer => named("searchable, resends", scene::promises(trouble)),
             _ => scene::promises(trouble),
         }
     }
@@ -156,7 +179,10 @@ impl Bug {
             Self::NoSettleWindow => policy.settle = Duration::ZERO,
             Self::SettleShorterThanLag => policy.settle = Duration::from_millis(2),
             Self::ResendAfterKeyLife => policy.key_life = None,
-            Self::NoPatience => policy.patience = Duration::from_secs(3_600),
+            Self::KeyLifeForgetsTheHold => {
+                policy.key_life = policy.key_life.map(|life| life + policy.settle);
+            }
+            Self::NoPatience => policy.patience = Duration::from_millis(40),
             Self::TwinNotWatched => policy.watch = Duration::ZERO,
             _ => {}
         }
@@ -192,7 +218,6 @@ impl Bug {
                 {
                     Some(to(before, rejected(RejectedBy::Staff), ending()))
                 }
-                (Self::ResendInBlind, _) => None,
                 _ => None,
             };
         };
@@ -243,6 +268,13 @@ impl Bug {
                 after.state = State::Created { ticket };
                 step.effects.push(Effect::CloseCase);
             }
+            (Self::ResendsForEver, Event::Missed { .. }) => {
+                if let State::Review { reason: ReviewReason::Absent, .. } = after.state {
+                    after.state = pend(Ground::Absent);
+                    after.waiting_since = at;
+                    step.effects.retain(|effect| !matches!(effect, Effect::OpenCase { .. }));
+                }
+            }
             (Self::ResendInBlind, Event::LookImpossible) => after.state = pend(Ground::First),
             (Self::AbsentUsedTwice, Event::NotSent { .. }) if current => {
                 if let State::Sending { ground: Ground::Absent, .. } = before.state {
@@ -255,7 +287,18 @@ impl Bug {
                 }
             }
             (Self::FoundIgnored, Event::Found { .. }) if !matches!(before.state, State::Unknown { .. }) => return None,
+            (Self::RefusedJudgedWhenRecorded, Event::Refused { .. })
+                if current && !after.state.is_final() && at >= policy.settled_at(before.on_wire) =>
+            {
+                return Some(to(before, rejected(RejectedBy::Crm), ending()));
+            }
             (Self::TwinNotWatched, _) => after.watch = None,
+            (Self::KeyedNotWatched, _) if policy.promise == Promise::Keyed => after.watch = None,
+            (Self::WatchEndsByAnyLook, Event::Found { .. } | Event::Unsure { .. })
+                if before.watch.is_some_and(|watch| at >= watch.until) =>
+            {
+                after.watch = None;
+            }
             (Self::TwinNotReported, _) => step.effects.retain(|effect| !matches!(effect, Effect::ReportTwin { .. })),
             (Self::CaseNotOpened, _) => step.effects.retain(|effect| !matches!(effect, Effect::OpenCase { .. })),
             (Self::CaseNotClosed, _) => step.effects.retain(|effect| *effect != Effect::CloseCase),
@@ -263,13 +306,12 @@ impl Bug {
             (Self::AttemptWithoutRow, _) => {
                 step.effects.retain(|effect| !matches!(effect, Effect::BeginAttempt { .. }))
             }
-            (Self::CardNotShown, Event::Lost { .. }) => step.effects.retain(|effect| *effect != Effect::ShowCard),
+            (Self::LossNotShown, Event::Lost { .. }) => step.effects.retain(|effect| *effect != Effect::ShowCard),
             (Self::KeyChanges, Event::Claimed { .. }) => {
                 after.key = zayavka::ids::ExternalKey(uuid::Uuid::from_u128(u128::from(after.attempts)));
             }
             _ => {}
         }
-        let _ = policy;
         Some(step)
     }
 
@@ -309,6 +351,9 @@ impl Bug {
                 if let State::Unknown { due_at: Some(due_at), .. } = &mut after.state {
                     *due_at = at;
                 }
+            }
+            (Self::OutboxLateDoneEnds, Event::Done { message_id, .. }) if !before.state.is_final() => {
+                after.state = State::Sent { message_id: *message_id };
             }
             (Self::OutboxSentComesBack, Event::Done { .. }) if before.state.is_final() => after.state = pending,
             (Self::OutboxSentComesBack, Event::Lost { .. }) if before.state.is_final() => after.state = pending,

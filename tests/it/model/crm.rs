@@ -301,10 +301,10 @@ pub(crate) fn check(cx: &Cx<'_>, world: &World) -> Result<(), Broken> {
             return Err("cancelled after an attempt had begun");
         }
         check_case(facts.kind, op.flags)?;
-        if attempts_are_endless(facts.attempts) {
+        if facts.attempts > cx.scene.attempts_at_most {
             return Err("it is sent again and again and no human hears of it");
         }
-        check_twin(cx, world, i as u8, excused)?;
+        check_twin(cx, world, i as u8)?;
     }
     Ok(())
 }
@@ -323,12 +323,8 @@ fn check_case(kind: Kind, flags: u8) -> Result<(), Broken> {
     Ok(())
 }
 
-fn attempts_are_endless(attempts: u8) -> bool {
-    attempts > 9
-}
-
 /// A ticket beside the operation's own, after its end, is known to staff or will be, where the CRM can be searched.
-fn check_twin(cx: &Cx<'_>, world: &World, op: u8, excused: bool) -> Result<(), Broken> {
+fn check_twin(cx: &Cx<'_>, world: &World, op: u8) -> Result<(), Broken> {
     let slot = world.ops[op as usize];
     let facts = cx.machine.facts(slot.id - 1);
     if !cx.scene.policy.can_look || !facts.kind.is_final() || slot.flags & (flag::REPORTED | flag::BEYOND) != 0 {
@@ -339,7 +335,6 @@ fn check_twin(cx: &Cx<'_>, world: &World, op: u8, excused: bool) -> Result<(), B
     let underway =
         world.workers.iter().any(|worker| worker.op() == Some(op) && !matches!(worker, Worker::Claimed { .. }));
     if others != 0 && !facts.watched && !underway {
-        let _ = excused;
         return Err("a second ticket that nobody will hear of");
     }
     Ok(())

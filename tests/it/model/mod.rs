@@ -57,6 +57,16 @@ fn one_tap_makes_one_ticket_with_a_crm_of_every_promise() {
 }
 
 #[test]
+fn a_longer_chain_of_bad_luck_breaks_nothing() {
+    walk_all(&scene::deep(more()));
+}
+
+#[test]
+fn a_crm_that_stays_silent_ends_with_a_human() {
+    walk_all(&scene::silences());
+}
+
+#[test]
 fn taps_edits_and_cancels_of_two_people_stay_apart() {
     walk_all(&scene::taps(1 + more()));
 }

@@ -274,6 +274,7 @@ impl Cx<'_> {
         }
         let op = &mut world.ops[slot.op as usize];
         if let (Ev::Said(_, Said::Done(copy)), true) = (ev, slot.card) {
+            op.heard = op.heard.max(copy);
             // Numbers of messages grow within a chat: an older message never replaces a newer one.
             op.known = if self.has(Bug::CardKnownByLastAnswer) { copy } else { op.known.max(copy) };
         }
@@ -346,6 +347,16 @@ fn idle(cx: &mut Cx<'_>, world: &World, sender: u8, out: &mut Follow) {
                 let held = world.rows[..row as usize]
                     .iter()
                     .any(|earlier| earlier.op == slot.op && cx.outbox.facts(earlier.id - 1).holds_back);
+                if held && cx.has(Bug::OutboxOvertakesOnTheWire) {
+                    for earlier in (0..row).filter(|earlier| world.rows[*earlier as usize].op == slot.op) {
+                        let act = Act::IsOvertaken { sender, row: earlier };
+                        let mut after = *world;
+                        if let Ok(true) = cx.advance_row(&mut after, earlier, Ev::Overtaken, clock) {
+                            cx.outbox.clear(&mut after);
+                            out.push((act, Ok(after)));
+                        }
+                    }
+                }
                 if held && !cx.has(Bug::OutboxWithoutOrder) {
                     continue;
                 }
@@ -493,7 +504,8 @@ pub(crate) fn check(cx: &Cx<'_>, world: &World) -> Result<(), Broken> {
     }
     for (i, op) in world.ops.iter().enumerate().filter(|(_, op)| op.id != 0) {
         let silent = !world.rows.iter().any(|row| row.id != 0 && row.card && row.op as usize == i);
-        let there = op.copies > 0 && op.flags & flag::CARD_DELETED == 0;
+        // A copy whose sending was never answered cannot be edited: Telegram has no key to find it by.
+        let there = op.copies > 0 && op.heard == op.copies && op.flags & flag::CARD_DELETED == 0;
         if silent && there && op.flags & flag::CARD_GIVEN_UP == 0 && op.visible != op.said {
             return Err("everything is said and the card still shows something older");
         }

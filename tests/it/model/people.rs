@@ -55,13 +55,11 @@ fn updates(cx: &mut Cx<'_>, world: &World, out: &mut Follow) {
                 after.updates[i].stage = Stage::Stored;
                 out.push((Act::Arrives(n), Ok(after)));
             }
-            Stage::Stored | Stage::Done => {
-                // The inbox key makes a second delivery nothing; only a bug makes it something.
+            Stage::Stored => {}
+            Stage::Done => {
+                // Even a repeat that the inbox key let through makes nothing: the operation's own key stands behind it.
                 let mut after = *world;
-                if cx.has(Bug::InboxWithoutKey)
-                    && update.stage == Stage::Done
-                    && after.left.bad(|left| &mut left.redeliver)
-                {
+                if after.left.bad(|left| &mut left.redeliver) {
                     after.updates[i].stage = Stage::Stored;
                     out.push((Act::ArrivesAgain(n), Ok(after)));
                 }

@@ -21,7 +21,7 @@ pub(crate) struct Scene {
     /// Whether it starts with summaries to tap, or with one confirmed operation.
     pub(crate) from_taps: bool,
     pub(crate) people: usize,
-    /// Ticks after writing within which a call may be carried out.
+    /// In how many ticks, from the one in which it is written, a call may be carried out.
     pub(crate) late: u8,
     /// Ticks after which a ticket is surely found by a lookup.
     pub(crate) lag: u8,
@@ -32,6 +32,8 @@ pub(crate) struct Scene {
     pub(crate) post_late: u8,
     pub(crate) lease: i8,
     pub(crate) by_hand: bool,
+    /// More of them, and it is being sent for ever.
+    pub(crate) attempts_at_most: u8,
     /// Where the second replica's clock starts, beside the first one's.
     pub(crate) skews: &'static [i8],
     pub(crate) left: Left,
@@ -52,8 +54,8 @@ fn policy(promise: Promise) -> Policy {
         key_life: None,
         request_timeout: ticks(1),
         lease: ticks(2),
-        // Longest late delivery 2, index lag 1, clocks apart by up to 2.
-        settle: ticks(5),
+        // Carried out up to 1 tick after it was written, found 1 tick after that, clocks apart by 1: nothing to spare.
+        settle: ticks(3),
         looks: 2,
         spacing: ticks(1),
         on_absent: OnAbsent::Review,
@@ -84,7 +86,7 @@ fn outbox_policy() -> delivery::Policy {
     delivery::Policy {
         request_timeout: ticks(1),
         lease: ticks(2),
-        // Longest late delivery 2, clocks apart by up to 1.
+        // Longer than: carried out up to 1 tick after it was written, clocks apart by 1.
         pause: ticks(3),
         pause_most: ticks(4),
         second_unknown: GiveUp::Review,
@@ -108,6 +110,7 @@ fn core(name: &'static str, policy: Policy, trouble: u8) -> Scene {
         post_late: 2,
         lease: 2,
         by_hand: true,
+        attempts_at_most: 9,
         skews: &[0, 1],
         left: Left {
             trouble,
@@ -132,7 +135,7 @@ fn searchable() -> Policy {
 }
 
 fn resending() -> Policy {
-    Policy { on_absent: OnAbsent::Resend, ..searchable() }
+    Policy { on_absent: OnAbsent::Resend, looks: 1, patience: ticks(8), ..searchable() }
 }
 
 fn forgetful() -> Policy {
@@ -145,7 +148,8 @@ fn sightless() -> Policy {
 
 /// One confirmed operation between two workers and a CRM of each promise; `trouble` pieces of bad luck in any order.
 pub(crate) fn promises(trouble: u8) -> Vec<Scene> {
-    let jumping = core("searchable, clock jumps", searchable(), trouble);
+    // Clocks may come to stand apart by 2.
+    let jumping = core("searchable, clock jumps", Policy { settle: ticks(4), ..resending() }, trouble);
     let beyond = core("searchable, held beyond", resending(), trouble);
     vec![
         core("blind", policy(Promise::Blind), trouble),
@@ -157,6 +161,41 @@ pub(crate) fn promises(trouble: u8) -> Vec<Scene> {
         Scene { left: Left { jump: 1, staff: 0, ..jumping.left }, ..jumping },
         Scene { left: Left { beyond: 1, ..beyond.left }, ..beyond },
     ]
+}
+
+/// Few kinds of bad luck, and more of it: what needs a longer chain of it to show.
+pub(crate) fn deep(more: u8) -> Vec<Scene> {
+    let scene = |name, policy, left: Left| Scene { left, by_hand: false, ..core(name, policy, 0) };
+    let patient = Policy { patience: ticks(20), ..forgetful() };
+    let left = Left { trouble: 3 + more, lost: 1 + more, slow: 2, ..Left::default() };
+    let watching = Left { trouble: 4 + more, slow: 3, unsure: 1, staff: 1, ..left };
+    vec![
+        scene("keyed, refuses, held up", sightless(), Left { refuse: 1, ..left }),
+        Scene { key_life: Some(14), ..scene("keyed, forgets, held up", patient, left) },
+        Scene { skews: &[1], ..scene("keyed, watches, held up", policy(Promise::Keyed), watching) },
+    ]
+}
+
+/// A CRM that goes on being silent: nothing else goes wrong, and that without end.
+pub(crate) fn silences() -> Vec<Scene> {
+    vec![
+        silent("keyed, silent for ever", sightless()),
+        silent("keyed, looks, silent for ever", policy(Promise::Keyed)),
+        silent("searchable, silent for ever", resending()),
+    ]
+}
+
+fn silent(name: &'static str, policy: Policy) -> Scene {
+    let left = Left {
+        trouble: u8::MAX,
+        lost: u8::MAX,
+        in_flight: u8::MAX,
+        not_sent: u8::MAX,
+        exists: u8::MAX,
+        unsure: u8::MAX,
+        ..Left::default()
+    };
+    Scene { workers: 1, attempts_at_most: 20, skews: &[0], left, ..core(name, policy, 0) }
 }
 
 /// People and their taps, handled by two replicas: one person who taps three times, edits after a rejection, cancels, and

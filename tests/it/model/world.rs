@@ -61,6 +61,8 @@ pub(crate) struct Op {
     pub(crate) copies: u8,
     /// Which of them we know, and edit; 0 = none.
     pub(crate) known: u8,
+    /// The newest of them that we were ever told of.
+    pub(crate) heard: u8,
 }
 
 /// Where a draft stands.

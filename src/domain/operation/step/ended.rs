@@ -19,11 +19,13 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
         Event::Exists { attempt } => turn.end_attempt(*attempt, AttemptEnd::Exists),
         Event::Lost { attempt } => turn.end_attempt(*attempt, AttemptEnd::Lost),
         // A look may have begun before the end, when nothing was watched yet.
-        Event::Found { tickets, asked_at } => match (report(turn, ours, tickets), turn.before.watch) {
-            (true, _) => {}
-            (false, Some(watch)) => go_on_watching(turn, watch, *asked_at >= watch.until),
-            (false, None) => return None,
-        },
+        Event::Found { tickets, asked_at } if !tickets.is_empty() => {
+            match (report(turn, ours, tickets), turn.before.watch) {
+                (true, _) => {}
+                (false, Some(watch)) => go_on_watching(turn, watch, *asked_at >= watch.until),
+                (false, None) => return None,
+            }
+        }
         Event::Missed { asked_at } => {
             let watch = turn.before.watch?;
             go_on_watching(turn, watch, *asked_at >= watch.until);

@@ -65,7 +65,8 @@ pub(super) fn may_send(ground: Ground, operation: &Operation, at: Timestamp, pol
     match ground {
         Ground::First | Ground::Decided => true,
         Ground::SameKey => policy.key_lives(operation.on_wire, at),
-        Ground::Absent => !policy.absence_is_stale(operation.waiting_since, at),
+        // Nothing else waits for a due moment: it is due from the moment that absence was found.
+        Ground::Absent => operation.due_at().is_none_or(|found_at| !policy.absence_is_stale(found_at, at)),
     }
 }
 
@@ -208,7 +209,7 @@ impl Turn<'_> {
     fn absent(&mut self, otherwise: ReviewReason) {
         let resend = self.policy.on_absent == super::OnAbsent::Resend && self.policy.promise != Promise::Blind;
         if resend && self.on_wire_attempts() <= 1 {
-            self.pend_anew(self.at, Ground::Absent);
+            self.pend(self.at, Ground::Absent);
         } else {
             self.ask_a_human(otherwise);
         }
@@ -222,9 +223,16 @@ impl Turn<'_> {
     /// An answer for an attempt that is not, or no longer, the one being waited for.
     ///
     /// It is always recorded. A ticket settles the matter. A proof that nothing was made settles it only when that
-    /// attempt is the only one there ever was, and had not been heard of before.
+    /// attempt is the only one there ever was, had not been heard of before, and nothing speaks for a ticket: neither
+    /// the CRM, which showed some, nor a person, who named one.
     fn late_answer(&mut self, event: &Event, sending_another: bool) -> Option<()> {
-        let only_one = self.before.attempts == 1 && self.before.on_wire.is_some() && !sending_another;
+        let a_ticket_is_spoken_for = matches!(
+            self.before.state,
+            State::Unknown { candidate: Some(_), .. }
+                | State::Review { reason: ReviewReason::Several { .. } | ReviewReason::ExistsUnseen, .. }
+        );
+        let only_one =
+            self.before.attempts == 1 && self.before.on_wire.is_some() && !sending_another && !a_ticket_is_spoken_for;
         match event {
             Event::Created { attempt, ticket } => {
                 self.end_attempt(*attempt, AttemptEnd::Created);
