@@ -64,6 +64,11 @@ pub async fn put<C: ConnectionTrait>(
     card: Card,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    // An answer that comes late must not bring back an older message: within a chat, numbers grow.
+    let known = find(db, name).await?;
+    if known.is_some_and(|known| known.chat == card.chat && known.message > card.message) {
+        return Ok(());
+    }
     let row = cards::ActiveModel {
         card: Set(name.to_owned()),
         bot_id: Set(bot.0),
