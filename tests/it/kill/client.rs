@@ -22,6 +22,9 @@ const SUBMIT: &str = "Отправить заявку";
 /// The second tap that creates after all.
 const CREATE: &str = "Да, создать";
 
+/// What an open case offers.
+const AFTER_ALL: &str = "Создать всё же";
+
 /// The emulator and the fake CRM, as anybody may use them.
 #[derive(Clone)]
 pub struct Outside {
@@ -201,27 +204,29 @@ pub async fn settle_cases(outside: Outside, chat: i64) {
                 let messages = outside.messages(chat).await;
                 messages.iter().filter(|message| message["from"]["bot"] == true).find_map(|message| {
                     let number = message["message_id"].as_i64()?;
-                    let asks = message["keyboard"].to_string().contains(CREATE);
+                    let keyboard = message["keyboard"].to_string();
+                    // A card is edited in place: each of its editions counts for itself.
+                    let edition = (number, message["edits"].as_array().map_or(0, Vec::len));
+                    let asks = keyboard.contains(CREATE);
                     let text = message["text"].as_str().unwrap_or_default();
-                    let marker = text.split_whitespace().find(|word| word.starts_with("Z-"))?;
+                    let marker = text.split_whitespace().find(|word| word.starts_with("Z-")).unwrap_or_default();
                     let marker = marker.trim_end_matches([':', '.', ',']).to_owned();
-                    let open = asks || text.contains("/create");
-                    let fresh = open && !settled.contains(&number);
-                    fresh.then_some((number, (!asks).then_some(marker)))
+                    let fresh = (asks || keyboard.contains(AFTER_ALL)) && !settled.contains(&edition);
+                    fresh.then_some((edition, (!asks).then_some(marker)))
                 })
             })
             .await;
-        let (number, marker): (i64, Option<String>) = open;
+        let (edition, marker) = open;
         match marker {
             Some(marker) => {
                 let text = format!("/create {marker} нет в CRM");
                 outside.post("/sandbox/clients/9001/text", &json!({"chat": chat, "text": text})).await;
             }
             None => {
-                let tap = json!({"chat": chat, "message_id": number, "button": CREATE});
+                let tap = json!({"chat": chat, "message_id": edition.0, "button": CREATE});
                 outside.post("/sandbox/clients/9001/tap", &tap).await;
             }
         }
-        settled.insert(number);
+        settled.insert(edition);
     }
 }
