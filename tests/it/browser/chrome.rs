@@ -72,8 +72,15 @@ struct Driver {
 }
 
 impl Driver {
-    /// Starts the driver on a port of its choice and reads which.
+    /// Starts the driver on a port of its choice and reads which. The port it picks is now and then taken by somebody
+    /// else before it binds; then it ends at once and is started again with another one.
     fn start() -> Self {
+        (0..5)
+            .find_map(|_| Self::try_start())
+            .unwrap_or_else(|| panic!("chromedriver ended five times without a word about its port: {WANTED}"))
+    }
+
+    fn try_start() -> Option<Self> {
         let folder = TempDir::new().unwrap();
         let mut process = Command::new("chromedriver")
             .arg("--port=0")
@@ -88,8 +95,12 @@ impl Driver {
             let port = line.split_once("started successfully on port ")?.1;
             port.trim_end_matches('.').parse().ok()
         });
-        let port = port.unwrap_or_else(|| panic!("chromedriver ended without a word about its port: {WANTED}"));
-        Self { process, port, folder, _said: said }
+        let Some(port) = port else {
+            drop(process.kill());
+            drop(process.wait());
+            return None;
+        };
+        Some(Self { process, port, folder, _said: said })
     }
 
     fn profile(&self) -> PathBuf {
