@@ -59,9 +59,10 @@ pub fn status_card(texts: &Texts, lang: &str, operation: &Operation, marker: &Ma
     let key = match &operation.state {
         State::Created { ticket } => {
             let mut text = texts.say(lang, Key::CardCreated, &[("number", &ticket.number), marker]);
-            if let Some(url) = &ticket.url {
+            let link = ticket.url.as_ref().map(|url| texts.say(lang, Key::CardCreatedLink, &[("url", url)]));
+            if let Some(link) = link.filter(|link| !blank::is_blank(link)) {
                 text.push('\n');
-                text.push_str(&texts.say(lang, Key::CardCreatedLink, &[("url", url)]));
+                text.push_str(&link);
             }
             let copy =
                 Button::copy(texts.say(lang, Key::CardCopyNumber, &[("number", &ticket.number)]), &*ticket.number);

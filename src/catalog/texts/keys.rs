@@ -86,7 +86,8 @@ texts! {
     CardUnknown = "card"."unknown", Message, Unknown, ["marker"];
     CardReview = "card"."review", Message, Review, ["marker"];
     CardCreated = "card"."created", Message, Created, ["number", "marker"];
-    CardCreatedLink = "card"."created_link", Message, Created, ["url"];
+    // The one text that may be empty: most CRMs' pages are for staff alone.
+    CardCreatedLink = "card"."created_link", Message, Created, ["url?"];
     CardCopyNumber = "card"."copy_number", Button, Created, ["number"];
     CardRejected = "card"."rejected", Message, Rejected, ["reason", "marker"];
     CardRejectedStaff = "card"."rejected_staff", Message, Rejected, ["reason", "marker"];

@@ -1,7 +1,15 @@
 //! The shipped texts, and text files with mistakes.
 
 use super::*;
-use crate::catalog::problem::Problems;
+use crate::{
+    catalog::{problem::Problems, wording::status_card},
+    clock::Timestamp,
+    domain::{
+        operation::{Operation, State},
+        ticket::Ticket,
+    },
+    ids::{ConfirmVersion, DraftId, ExternalKey, Marker, OperationId},
+};
 
 const RU: &str = include_str!("../../../templates/texts/ru.toml");
 const EN: &str = include_str!("../../../templates/texts/en.toml");
@@ -38,12 +46,38 @@ fn every_key_is_said_in_every_language_with_all_its_arguments() {
             let args: Vec<(&str, String)> = names.iter().map(|name| (*name, format!("<{name} {{x}}>"))).collect();
             let args: Vec<(&str, &str)> = args.iter().map(|(name, value)| (*name, value.as_str())).collect();
             let said = texts.say(lang, *key, &args);
+            if *key == Key::CardCreatedLink {
+                assert_eq!(said, "", "a CRM's page is not for clients unless its owner says so");
+                continue;
+            }
             assert!(!said.trim().is_empty(), "{lang} {}", key.name());
             for (_, value) in &args {
                 assert!(said.contains(value), "{lang} {}: {said}", key.name());
             }
         }
     }
+}
+
+#[test]
+fn the_card_links_to_the_crm_only_where_the_text_says_so() {
+    let number = uuid::Uuid::nil();
+    let mut operation = Operation::confirmed(
+        OperationId(number),
+        DraftId(number),
+        ConfirmVersion(1),
+        ExternalKey(number),
+        Timestamp(0),
+        Timestamp(0),
+    );
+    let url = Some("https://crm.example/tickets/1".to_owned());
+    operation.state = State::Created { ticket: Ticket { id: "1".to_owned(), number: "7".to_owned(), url } };
+    let marker = Marker::of(operation.key);
+    let card = |texts: &Texts| status_card(texts, "ru", &operation, &marker, None).text;
+    assert!(!card(&shipped()).contains("https://"), "{}", card(&shipped()));
+    let open = RU.replace("created_link = \"\"", "created_link = \"Посмотреть: {url}\"");
+    let mut problems = Problems::new();
+    let texts = load(&files(&open, EN), "ru", &mut problems).unwrap();
+    assert!(card(&texts).ends_with("\nПосмотреть: https://crm.example/tickets/1"), "{}", card(&texts));
 }
 
 #[test]
