@@ -1,7 +1,7 @@
 //! Running: named tasks over the parts, drained on the first signal. A task that dies ends the process, so that a
 //! supervisor starts a whole one. The HTTP surface comes first and goes last, so that it can say how the rest stands.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, ops::Range, sync::Arc, time::Duration};
 
 use tokio::{
     net::TcpListener,
@@ -255,7 +255,7 @@ async fn work(
     let worker: Arc<Worker> = Arc::clone(&app.worker);
     let mut running: JoinSet<Option<Timestamp>> = JoinSet::new();
     let mut open = true;
-    let mut held_until: Option<Timestamp> = None;
+    let mut held: Option<Range<Timestamp>> = None;
     loop {
         let draining = handled.is_cancelled() && !open;
         if draining && running.is_empty() {
@@ -264,8 +264,9 @@ async fn work(
         let now = app.clock.now();
         let room = worker.concurrency.saturating_sub(running.len());
         let mut next = None;
-        if !draining && room > 0 && held_until.is_none_or(|until| now >= until) {
-            held_until = None;
+        // Outside of it, also before it began: the clock may have been set back.
+        if !draining && room > 0 && held.as_ref().is_none_or(|held| !held.contains(&now)) {
+            held = None;
             match worker.due(room).await {
                 Ok(due) => {
                     for stored in due {
@@ -277,7 +278,7 @@ async fn work(
                 Err(error) => tracing::warn!(%error, "due operations could not be looked for"),
             }
         }
-        let pause = pause(app.config.worker.tick, now, [next, held_until]);
+        let pause = pause(app.config.worker.tick, now, [next, held.as_ref().map(|held| held.end)]);
         tokio::select! {
             named = to_send.recv(), if open && room > 0 => match named {
                 Some(id) => {
@@ -294,7 +295,10 @@ async fn work(
             Some(ended) = running.join_next() => {
                 wakes.outbox.notify_one();
                 match ended {
-                    Ok(Some(again_at)) => held_until = Some(held_until.map_or(again_at, |until| until.max(again_at))),
+                    Ok(Some(again_at)) => {
+                        let known = held.take().unwrap_or(now..again_at);
+                        held = Some(known.start..known.end.max(again_at));
+                    }
                     Ok(None) => {}
                     Err(error) => {
                         tracing::error!(%error, "a sending task died; its lease ends and the operation becomes unknown");

@@ -4,7 +4,7 @@
 //! replicas share a CRM's rate by being given a part of it each. It only ever delays: it decides no outcome.
 //!
 //! Clocks jump. A jump back must not freeze the queue, so each hold remembers how long it was meant to be and is
-//! never longer than that from now; a jump forwards gives at most one full burst.
+//! starts anew once at the most; a jump forwards gives at most one full burst.
 
 use std::time::Duration;
 
@@ -110,9 +110,10 @@ impl Until {
         Self { end: now.plus(length), length }
     }
 
-    /// What is left of it, never more than its whole length.
-    fn left(self, now: Timestamp) -> Duration {
-        self.end.since(now).min(self.length)
+    /// What is left of it. A clock that was set back since starts it anew, once.
+    fn left(&mut self, now: Timestamp) -> Duration {
+        self.end = self.end.min(now.plus(self.length));
+        self.end.since(now)
     }
 }
 
@@ -159,11 +160,11 @@ impl Limiter {
     pub fn admit(&mut self, now: Timestamp, cost: u32) -> Admission {
         self.fill(now);
         let wait = |left: Duration, why| Admission::Wait { after: left.max(Duration::from_millis(1)), why };
-        if let Some(left) = self.throttled.map(|until| until.left(now)).filter(|left| !left.is_zero()) {
+        if let Some(left) = self.throttled.as_mut().map(|until| until.left(now)).filter(|left| !left.is_zero()) {
             return wait(left, Hold::Throttled);
         }
         self.throttled = None;
-        if let Breaker::Open { until } | Breaker::Probing { patience: until } = self.breaker {
+        if let Breaker::Open { until } | Breaker::Probing { patience: until } = &mut self.breaker {
             let left = until.left(now);
             if !left.is_zero() {
                 return wait(left, Hold::Down);
@@ -190,7 +191,7 @@ impl Limiter {
                 self.is_well();
                 let until = Until::from(now, wait.unwrap_or(USUAL_THROTTLE));
                 // Of several holds the longest stands.
-                let longer = self.throttled.is_none_or(|held| held.left(now) < until.length);
+                let longer = self.throttled.as_mut().is_none_or(|held| held.left(now) < until.length);
                 if longer {
                     self.throttled = Some(until);
                 }
@@ -315,10 +316,13 @@ mod tests {
         let mut limiter = Limiter::new(Pace { trip_after: 1, ..Pace::new(1.0, 1) }, at(10_000_000));
         limiter.note(at(10_000_000), Sign::Trouble);
         assert_eq!(limiter.admit(at(0), 1), wait(2_000, Hold::Down));
-        limiter.note(at(0), Sign::Well);
-        assert_eq!(limiter.admit(at(0), 1), Admission::Go);
-        assert_eq!(limiter.admit(at(0), 1), wait(1_000, Hold::Pace));
-        assert_eq!(limiter.admit(at(1_000), 1), Admission::Go);
+        assert_eq!(limiter.admit(at(500), 1), wait(1_500, Hold::Down), "it goes by");
+        assert_eq!(limiter.admit(at(2_000), 1), Admission::Go);
+        limiter.note(at(2_000), Sign::Well);
+        assert_eq!(limiter.admit(at(2_000), 1), wait(1_000, Hold::Pace));
+        limiter.note(at(2_500), Sign::Throttled(Some(Duration::from_secs(30))));
+        assert_eq!(limiter.admit(at(1_000), 1), wait(30_000, Hold::Throttled));
+        assert_eq!(limiter.admit(at(31_000), 1), Admission::Go);
     }
 
     proptest! {

@@ -23,6 +23,7 @@ use crate::{
 pub(super) struct OperationSteps {
     pub(super) store: Store,
     pub(super) operation: OperationId,
+    pub(super) began: Timestamp,
     pub(super) last_start: Timestamp,
     pub(super) clock: Arc<dyn Clock>,
 }
@@ -60,7 +61,7 @@ impl StepStore for OperationSteps {
     }
 
     fn is_ours(&self) -> bool {
-        self.clock.now() <= self.last_start
+        (self.began..=self.last_start).contains(&self.clock.now())
     }
 }
 

@@ -3,6 +3,7 @@
 //! It takes no input. A signal or a timer only makes it look sooner; the loop and the tests call the same
 //! [`Worker::due`] and [`Worker::step`].
 
+mod clockwork;
 mod echo;
 mod kept;
 mod look;
@@ -11,7 +12,7 @@ mod send;
 
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicI64},
     time::Duration,
 };
 
@@ -61,6 +62,8 @@ pub struct Worker {
     pub dice: Arc<dyn Dice>,
     /// What this process works on now: the database decides races between processes, this one within.
     pub busy: Mutex<HashSet<OperationId>>,
+    /// What the clock showed at the last look, in milliseconds; 0 before the first.
+    pub seen: AtomicI64,
 }
 
 /// What one step led to.
@@ -86,6 +89,7 @@ impl Worker {
     /// # Errors
     /// [`StoreError`] when the database cannot be read.
     pub async fn due(&self, room: usize) -> Result<Vec<Stored>, StoreError> {
+        self.follow_the_clock().await?;
         let mut due = operations::claimable(self.store.reader(), self.bot, self.clock.now(), BATCH).await?;
         let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
         due.retain(|stored| !busy.contains(&stored.operation.id));

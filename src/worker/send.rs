@@ -23,7 +23,8 @@ use crate::{
 impl Worker {
     pub(super) async fn send(&self, stored: Stored) -> Result<Did, StoreError> {
         let prepared = self.prepared(&stored)?;
-        let lease_end = self.clock.now().plus(self.policy.lease);
+        let began = self.clock.now();
+        let lease_end = began.plus(self.policy.lease);
         // The request is stored with the claim: a repeat sends the same bytes, whatever became of profile and settings.
         let author = Author { prepared: prepared.as_ref().ok().map(to_json).transpose()?, ..self.author.clone() };
         let claim = Event::Claimed { lease_end };
@@ -32,13 +33,14 @@ impl Worker {
         };
         let attempt = stored.operation.attempts;
         let outcome = match prepared {
-            // The lease is checked again right before writing: whoever was held up past it must not begin.
-            Ok(_) if self.clock.now() >= lease_end => {
+            // The lease is checked again right before writing: whoever was held up past it must not begin. Under a clock
+            // that was set back since, nobody can tell.
+            Ok(_) if !(began..lease_end).contains(&self.clock.now()) => {
                 Outcome::NotSent { detail: "held up past its own lease before writing".to_owned(), wait: None }
             }
             Ok(prepared) => {
                 self.store.points().pass("crm.create").await;
-                let steps = self.steps(&stored, lease_end);
+                let steps = self.steps(&stored, began, lease_end);
                 let outcome = self.crm.create(&prepared, &steps).await;
                 self.store.points().pass("crm.answered").await;
                 outcome
@@ -61,11 +63,11 @@ impl Worker {
     }
 
     /// Where this attempt keeps what its steps give.
-    fn steps(&self, stored: &Stored, lease_end: Timestamp) -> OperationSteps {
+    fn steps(&self, stored: &Stored, began: Timestamp, lease_end: Timestamp) -> OperationSteps {
         let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
         // A step that could not end within the lease is left to the next attempt.
         let last_start = lease_end.minus(self.policy.request_timeout);
-        OperationSteps { store, operation: stored.operation.id, last_start, clock }
+        OperationSteps { store, operation: stored.operation.id, began, last_start, clock }
     }
 
     /// The request of the first attempt, or a fresh one; a reason in words when the order fits no request.

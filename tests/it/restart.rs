@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use serde_json::json;
+use zayavka::clock::Clock as _;
 
 use crate::{
     databases::{on_all, on_both},
-    world::{ANNA, OWNER, Options, Promise, SUBMIT, World},
+    world::{ANNA, BORIS, OWNER, Options, Promise, SUBMIT, World},
 };
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -179,10 +180,45 @@ on_both! {
         one_ticket_in_the_end(world, Promise::Searchable).await;
     }
 
+    async fn a_clock_that_ran_ahead_and_was_put_right_holds_nothing_up(db: Database) {
+        let mut world = World::with(db, Options::searchable().places(9)).await;
+        let ahead = Duration::from_secs(6 * 3_600);
+        // One waits for the next look (its request never arrived), one for a CRM that is down.
+        world.fault(json!({ "on": "POST /tickets", "do": "lose_request" })).await;
+        world.fault(json!({ "on": "GET /tickets", "do": "error_before", "times": 0 })).await;
+        world.fill_in(ANNA).await;
+        world.fill_in(BORIS).await;
+        world.clock.advance(ahead);
+        world.submit(ANNA).await;
+        assert_eq!(world.state(ANNA).await, "unknown");
+        world.crm_down(true).await;
+        world.submit(BORIS).await;
+        assert_eq!(world.state(BORIS).await, "pending");
+        world.clock.set(world.clock.now().minus(ahead));
+        world.crm_down(false).await;
+        world.mend().await;
+        world.pass(Duration::from_secs(600)).await;
+        assert_eq!((world.state(ANNA).await, world.state(BORIS).await), ("review", "created"));
+        // And once more over a restart: nobody saw the clock go back.
+        world.clock.advance(ahead);
+        world.crm_down(true).await;
+        world.apply(BORIS).await;
+        assert_eq!(world.state(BORIS).await, "pending");
+        world.clock.set(world.clock.now().minus(ahead));
+        world.crm_down(false).await;
+        world.restart().await;
+        world.pass(Duration::from_secs(600)).await;
+        assert_eq!((world.operations(BORIS).await.len(), world.count().await), (2, 2));
+        let marker = world.marker(ANNA).await;
+        world.create_after_all(OWNER, &marker, "её нет в CRM").await;
+        world.pass(Duration::from_secs(600)).await;
+        assert_eq!((world.state(ANNA).await, world.count().await), ("created", 3));
+        world.finish().await;
+    }
+
     async fn the_clock_jumps_back_at_every_stage(db: Database) {
         let mut world = World::with(db, Options::keyed()).await;
         let back = |world: &World| {
-            use zayavka::clock::Clock as _;
             world.clock.set(world.clock.now().minus(Duration::from_secs(3_600)));
         };
         world.type_text(ANNA, "/start").await;

@@ -304,6 +304,7 @@ texts! {
     EventDecidedCreateAfterAll = "event"."decided_create_after_all", Message, Free, [];
     EventDecidedReject = "event"."decided_reject", Message, Free, [];
     EventCancelled = "event"."cancelled", Message, Free, [];
+    EventClockSetBack = "event"."clock_set_back", Message, Free, [];
     EventTaken = "event"."taken", Message, Free, [];
     EventHandedBack = "event"."handed_back", Message, Free, [];
     EventTakeExpired = "event"."take_expired", Message, Free, [];

@@ -1,5 +1,7 @@
 //! Everything that can happen to an operation.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{clock::Timestamp, domain::ticket::Ticket};
@@ -88,6 +90,11 @@ pub enum Event {
     Decided(Decision),
     /// The person withdrew it.
     Cancelled,
+    /// The clock that dated the operation's last change has been set back since.
+    ClockSetBack {
+        /// By how much that change lies ahead of now; not zero.
+        ahead: Duration,
+    },
 }
 
 /// What staff may decide about an operation in review.
@@ -169,6 +176,7 @@ impl Event {
             Self::Decided(Decision::CreateAfterAll { .. }) => "decided_create_after_all",
             Self::Decided(Decision::Reject { .. }) => "decided_reject",
             Self::Cancelled => "cancelled",
+            Self::ClockSetBack { .. } => "clock_set_back",
         }
     }
 

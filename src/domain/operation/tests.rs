@@ -19,7 +19,7 @@ fn ahead(n: u64) -> Timestamp {
     NOW.plus(seconds(n))
 }
 
-fn policy(promise: Promise) -> Policy {
+pub(super) fn policy(promise: Promise) -> Policy {
     Policy {
         promise,
         can_look: promise != Promise::Blind,
@@ -141,6 +141,7 @@ fn events(operation: &Operation) -> Vec<(String, Event)> {
         Event::Decided(Decision::CreateAfterAll { by: 7, reason: "called back".to_owned() }),
         Event::Decided(Decision::Reject { by: 7, reason: "spam".to_owned() }),
         Event::Cancelled,
+        Event::ClockSetBack { ahead: seconds(20) },
     ]);
     all.into_iter().map(|event| (label(&event), event)).collect()
 }

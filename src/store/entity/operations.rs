@@ -21,6 +21,7 @@ pub struct Model {
     #[sea_orm(column_type = "Text")]
     pub body: String,
     pub rev: i64,
+    pub changed_at: i64,
     pub due_at: Option<i64>,
     pub ticket_number: Option<String>,
     pub confirmed_at: i64,

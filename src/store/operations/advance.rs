@@ -83,11 +83,15 @@ pub async fn advance<C: ConnectionTrait>(
         .col_expr(operations::Column::State, Expr::value(next.state.name()))
         .col_expr(operations::Column::Body, Expr::value(to_json(&next)?))
         .col_expr(operations::Column::Rev, Expr::value(stored.rev + 1))
+        .col_expr(operations::Column::ChangedAt, Expr::value(at.0))
         .col_expr(operations::Column::DueAt, Expr::value(next.due_at().map(|at| at.0)))
         .col_expr(operations::Column::TicketNumber, Expr::value(ticket_number))
         .col_expr(operations::Column::EndedAt, Expr::value(next.state.is_final().then_some(at.0)))
         .filter(operations::Column::Id.eq(id.0))
         .filter(operations::Column::Rev.eq(stored.rev));
+    if next.confirmed_at != stored.operation.confirmed_at {
+        save = save.col_expr(operations::Column::ConfirmedAt, Expr::value(next.confirmed_at.0));
+    }
     if let Some(prepared) = &author.prepared
         && stored.prepared.is_none()
     {

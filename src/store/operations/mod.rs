@@ -4,6 +4,7 @@
 mod advance;
 mod find;
 mod query;
+mod set_back;
 
 use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait as _, sea_query::OnConflict};
 
@@ -13,6 +14,7 @@ pub use query::{
     Attempt, attempts, by_draft_version, by_marker, by_ticket_number, claimable, count_by_state, erase, load, next_due,
     of_person, submitted_since, untold,
 };
+pub use set_back::dated_ahead;
 
 use super::{
     StoreError,
@@ -83,6 +85,7 @@ pub async fn insert_once<C: ConnectionTrait>(db: &C, stored: &Stored, now: Times
         state: Set(operation.state.name().to_owned()),
         body: Set(to_json(operation)?),
         rev: Set(stored.rev),
+        changed_at: Set(now.0),
         due_at: Set(operation.due_at().map(|at| at.0)),
         ticket_number: Set(None),
         confirmed_at: Set(operation.confirmed_at.0),

@@ -1,5 +1,6 @@
 //! The transition table: one function a state, and one typed refusal for every pair that is not listed.
 
+mod clock;
 mod ended;
 mod pending;
 mod review;
@@ -51,6 +52,7 @@ pub fn step(operation: &Operation, event: &Event, at: Timestamp, policy: &Policy
     }
     let mut turn = Turn { before: operation, after: operation.clone(), effects: Vec::new(), at, policy, detail: None };
     let taken = match &operation.state {
+        _ if matches!(event, Event::ClockSetBack { .. }) => clock::step(&mut turn, event),
         State::Pending { .. } => pending::step(&mut turn, event),
         State::Sending { .. } => sending::step(&mut turn, event),
         State::Unknown { .. } => unknown::step(&mut turn, event),
