@@ -76,6 +76,8 @@ pub enum Counter {
     MessageMisconfigured,
     /// Nobody knows what became of a message.
     MessageLost,
+    /// Retention erased a row, or its personal data.
+    RowsErased,
 }
 
 use Counter as C;
@@ -83,7 +85,7 @@ use Counter as C;
 /// Name, help, and the counters under it with their label.
 type Family = (&'static str, &'static str, &'static [(C, &'static str)]);
 
-const FAMILIES: [Family; 13] = [
+const FAMILIES: [Family; 14] = [
     ("zayavka_updates_stored_total", "Updates stored for the first time.", &[(C::UpdatesStored, "")]),
     ("zayavka_updates_repeated_total", "Updates skipped because they were stored before.", &[(C::UpdatesRepeated, "")]),
     (
@@ -149,10 +151,11 @@ const FAMILIES: [Family; 13] = [
             (C::MessageLost, "verdict=\"lost\""),
         ],
     ),
+    ("zayavka_retention_rows_total", "Rows that retention erased or emptied.", &[(C::RowsErased, "")]),
 ];
 
 /// How many counters there are.
-const COUNTERS: usize = C::MessageLost as usize + 1;
+const COUNTERS: usize = C::RowsErased as usize + 1;
 
 /// Upper bounds of the buckets, milliseconds, and how they are written, seconds.
 const BUCKETS: [(u64, &str); 10] = [

@@ -80,7 +80,8 @@ impl App {
             let worked = self.worker.tick().await.map_err(|error| error.to_string())?;
             let reminded = self.reminder.tick().await.map_err(|error| error.to_string())?;
             let said = self.outbox.tick().await.map_err(|error| error.to_string())?;
-            if handled + worked + reminded + said == 0 {
+            let erased = self.retainer.tick().await.map_err(|error| error.to_string())?;
+            if handled + worked + reminded + said + erased == 0 {
                 return Ok(round);
             }
         }

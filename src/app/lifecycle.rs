@@ -42,6 +42,12 @@ const SWEEP: Duration = Duration::from_secs(2);
 /// How often the desk is looked after.
 const REMINDS: Duration = Duration::from_secs(15);
 
+/// The longest pause between two looks at what has been kept long enough.
+const RETAINS: Duration = Duration::from_secs(60);
+
+/// The pause between two chunks of it: so that taps have the disk for most of the time.
+const BETWEEN_CHUNKS: Duration = Duration::from_millis(100);
+
 /// How long a drain may take before what is under way is left to the next start.
 const DRAIN: Duration = Duration::from_secs(20);
 
@@ -95,6 +101,7 @@ pub async fn run_at(app: App, listener: TcpListener, stop: CancellationToken) ->
     spawn(&mut tasks, "worker", work(Arc::clone(&app), to_send, Arc::clone(&wakes), handled, worked.clone()));
     spawn(&mut tasks, "outbox", say(Arc::clone(&app), Arc::clone(&wakes), worked, said));
     spawn(&mut tasks, "reminders", remind(Arc::clone(&app), Arc::clone(&wakes), stop.clone()));
+    spawn(&mut tasks, "retention", retain(Arc::clone(&app), stop.clone()));
     spawn(&mut tasks, "menu", super::menu::keep(Arc::clone(&app), stop.clone()));
     let first = tokio::select! {
         ended = tasks.join_next() => ended,
@@ -320,6 +327,21 @@ async fn remind(app: Arc<App>, wakes: Arc<Wakes>, stop: CancellationToken) {
             Err(error) => tracing::warn!(%error, "the desk could not be looked after now"),
         }
         drop(timeout(REMINDS, stop.cancelled()).await);
+    }
+}
+
+/// Erases what has been kept long enough, chunk by chunk.
+async fn retain(app: Arc<App>, stop: CancellationToken) {
+    while !stop.is_cancelled() {
+        let pause = match app.retainer.tick().await {
+            Ok(0) => pause(RETAINS, app.clock.now(), [Some(app.retainer.again_at())]).max(BETWEEN_CHUNKS),
+            Ok(_) => BETWEEN_CHUNKS,
+            Err(error) => {
+                tracing::warn!(%error, "what was kept long enough could not be erased now");
+                RETAINS
+            }
+        };
+        drop(timeout(pause, stop.cancelled()).await);
     }
 }
 

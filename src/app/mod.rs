@@ -27,7 +27,7 @@ use crate::{
     staff::Staff,
     store::{Store, StoreError, operations::Author, settings},
     telegram::{Answer, BotName, Telegram},
-    worker::{SharedTokens, Worker, remind::Reminder},
+    worker::{SharedTokens, Worker, remind::Reminder, retain::Retainer},
 };
 
 pub use desk::{author, desk, roster};
@@ -54,6 +54,8 @@ pub struct App {
     pub worker: Arc<Worker>,
     /// Does what time alone asks for at the staff's desk.
     pub reminder: Reminder,
+    /// Erases what has been kept long enough.
+    pub retainer: Retainer,
     /// Says what is stored to be said.
     pub outbox: Arc<Outbox>,
     /// Time.
@@ -196,6 +198,14 @@ impl App {
             client_update_after: config.staff.client_update_after,
             clock: Arc::clone(&clock),
         };
+        let retainer = Retainer {
+            store: store.clone(),
+            bot,
+            periods: config.retention,
+            holder: author.worker.clone(),
+            clock: Arc::clone(&clock),
+            rest: Mutex::default(),
+        };
         let worker = worker(&config, crm, policy, author, &store, &clock, dice);
         Self {
             texts: Arc::clone(&catalog.texts),
@@ -207,6 +217,7 @@ impl App {
             inbox,
             worker: Arc::new(worker),
             reminder,
+            retainer,
             outbox: Arc::new(outbox),
             clock,
         }

@@ -31,6 +31,7 @@ pub async fn insert<C: ConnectionTrait>(db: &C, draft: &Draft, now: Timestamp) -
         answers: Set(to_json(&draft.answers)?),
         created_at: Set(now.0),
         updated_at: Set(now.0),
+        nudged: Set(None),
     };
     drafts::Entity::insert(row).exec_without_returning(db).await?;
     Ok(())

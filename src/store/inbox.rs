@@ -159,15 +159,17 @@ async fn end<C: ConnectionTrait>(
     error: Option<&str>,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let ended = inbox::Entity::update_many()
+    let mut end = inbox::Entity::update_many()
         .col_expr(inbox::Column::State, Expr::value(state))
         .col_expr(inbox::Column::Error, Expr::value(error.map(str::to_owned)))
         .col_expr(inbox::Column::DoneAt, Expr::value(now.0))
         .filter(inbox::Column::Id.eq(row))
-        .filter(inbox::Column::State.eq("new"))
-        .exec(db)
-        .await?;
-    Ok(ended.rows_affected == 1)
+        .filter(inbox::Column::State.eq("new"));
+    if state == "done" {
+        // Raw updates are personal data: what is handled needs only its number and fingerprint, to know a repeat.
+        end = end.col_expr(inbox::Column::Payload, Expr::value(Option::<String>::None));
+    }
+    Ok(end.exec(db).await?.rows_affected == 1)
 }
 
 /// Lets a row be tried again at `at`, with the reason of the last try.
@@ -264,6 +266,7 @@ pub async fn shelf<C: ConnectionTrait>(db: &C, bot: BotId, limit: u64) -> Result
 pub async fn put_away<C: ConnectionTrait>(db: &C, row: i64) -> Result<bool, StoreError> {
     let away = inbox::Entity::update_many()
         .col_expr(inbox::Column::State, Expr::value("put_away"))
+        .col_expr(inbox::Column::Payload, Expr::value(Option::<String>::None))
         .filter(inbox::Column::Id.eq(row))
         .filter(inbox::Column::State.eq("shelved"))
         .exec(db)
@@ -295,27 +298,4 @@ pub async fn replay<C: ConnectionTrait>(db: &C, row: i64) -> Result<bool, StoreE
 pub async fn open_rows<C: ConnectionTrait>(db: &C) -> Result<u64, StoreError> {
     use sea_orm::PaginatorTrait as _;
     Ok(inbox::Entity::find().filter(inbox::Column::State.eq("new")).count(db).await?)
-}
-
-/// Erases payloads of rows ended before `before`, at most `limit` of them: raw updates are personal data, the numbers
-/// stay to recognise repeats. Returns how many.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used.
-pub async fn erase_payloads<C: ConnectionTrait>(db: &C, before: Timestamp, limit: u64) -> Result<u64, StoreError> {
-    let ids: Vec<i64> = inbox::Entity::find()
-        .select_only()
-        .column(inbox::Column::Id)
-        .filter(inbox::Column::Payload.is_not_null())
-        .filter(inbox::Column::DoneAt.lt(before.0))
-        .limit(limit)
-        .into_tuple()
-        .all(db)
-        .await?;
-    let erased = inbox::Entity::update_many()
-        .col_expr(inbox::Column::Payload, Expr::value(Option::<String>::None))
-        .filter(inbox::Column::Id.is_in(ids))
-        .exec(db)
-        .await?;
-    Ok(erased.rows_affected)
 }

@@ -18,6 +18,7 @@ pub mod leases;
 pub mod operations;
 pub mod outbox;
 pub mod people;
+pub mod purge;
 pub mod set_back;
 pub mod settings;
 pub mod slots;

@@ -8,6 +8,7 @@ mod echo;
 mod kept;
 mod look;
 pub mod remind;
+pub mod retain;
 mod send;
 
 use std::{

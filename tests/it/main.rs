@@ -23,6 +23,7 @@ mod reference;
 mod repeat;
 mod replicas;
 mod restart;
+mod retention;
 mod sandbox;
 mod shelf;
 mod slots;

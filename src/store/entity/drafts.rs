@@ -20,6 +20,7 @@ pub struct Model {
     pub answers: String,
     pub created_at: i64,
     pub updated_at: i64,
+    pub nudged: Option<i64>,
 }
 
 #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]

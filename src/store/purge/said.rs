@@ -1,0 +1,136 @@
+//! What was said and noted: messages, lines of the journal, closed cases.
+
+use sea_orm::{
+    ColumnTrait as _, Condition, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _,
+    QuerySelect as _,
+    sea_query::{Expr, ExprTrait as _, Query, SelectStatement},
+};
+
+use crate::{
+    clock::Timestamp,
+    ids::BotId,
+    store::{
+        StoreError,
+        entity::{cards, cases, journal, operations, outbox},
+    },
+};
+
+/// An open case about this very message: staff may still want it sent again.
+fn wanted() -> SelectStatement {
+    Query::select()
+        .expr(Expr::val(1))
+        .from(cases::Entity)
+        .and_where(Expr::col((cases::Entity, cases::Column::Kind)).eq("undelivered"))
+        .and_where(Expr::col((cases::Entity, cases::Column::ClosedAt)).is_null())
+        .and_where(Expr::col((cases::Entity, cases::Column::Subject)).equals((outbox::Entity, outbox::Column::Id)))
+        .to_owned()
+}
+
+/// Messages about no operation that ended before then, with the card each showed.
+pub(super) async fn find<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    before: Timestamp,
+    limit: u64,
+) -> Result<Vec<(i64, Option<String>)>, StoreError> {
+    let rows = outbox::Entity::find()
+        .select_only()
+        .column(outbox::Column::Id)
+        .column(outbox::Column::Card)
+        .filter(outbox::Column::OperationId.is_null())
+        .filter(outbox::Column::EndedAt.lt(before.0))
+        .filter(outbox::Column::BotId.eq(bot.0))
+        .filter(Expr::exists(wanted()).not())
+        .order_by_asc(outbox::Column::EndedAt)
+        .limit(limit);
+    Ok(rows.into_tuple().all(db).await?)
+}
+
+pub(super) async fn erase<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    before: Timestamp,
+    limit: u64,
+) -> Result<usize, StoreError> {
+    let rows = find(db, bot, before, limit).await?;
+    // An album's card only keeps its next items from being answered again; a case's own card lives on.
+    let albums = rows.iter().filter_map(|(_, card)| card.as_deref()).filter(|card| card.starts_with("album:"));
+    let albums: Vec<_> = albums.map(str::to_owned).collect();
+    if !albums.is_empty() {
+        cards::Entity::delete_many().filter(cards::Column::Card.is_in(albums)).exec(db).await?;
+    }
+    outbox::Entity::delete_many().filter(outbox::Column::Id.is_in(rows.iter().map(|(row, _)| *row))).exec(db).await?;
+    Ok(rows.len())
+}
+
+/// Ended messages of these operations.
+pub(super) async fn erase_of<C: ConnectionTrait>(db: &C, operations: &[uuid::Uuid]) -> Result<(), StoreError> {
+    outbox::Entity::delete_many()
+        .filter(outbox::Column::OperationId.is_in(operations.iter().copied()))
+        .filter(outbox::Column::EndedAt.is_not_null())
+        .filter(Expr::exists(wanted()).not())
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// Lines older than that, but for operations that have not ended: their history is still being asked for.
+pub(super) async fn lines<C: ConnectionTrait>(db: &C, before: Timestamp, limit: u64) -> Result<Vec<i64>, StoreError> {
+    let open = Query::select()
+        .expr(Expr::val(1))
+        .from(operations::Entity)
+        .and_where(
+            Expr::col((operations::Entity, operations::Column::Id))
+                .equals((journal::Entity, journal::Column::OperationId)),
+        )
+        .and_where(Expr::col((operations::Entity, operations::Column::EndedAt)).is_null())
+        .to_owned();
+    let rows = journal::Entity::find()
+        .select_only()
+        .column(journal::Column::Id)
+        .filter(journal::Column::At.lt(before.0))
+        .filter(Condition::any().add(journal::Column::OperationId.is_null()).add(Expr::exists(open).not()))
+        .order_by_asc(journal::Column::At)
+        .limit(limit);
+    Ok(rows.into_tuple().all(db).await?)
+}
+
+pub(super) async fn erase_lines<C: ConnectionTrait>(
+    db: &C,
+    before: Timestamp,
+    limit: u64,
+) -> Result<usize, StoreError> {
+    let rows = lines(db, before, limit).await?;
+    journal::Entity::delete_many().filter(journal::Column::Id.is_in(rows.iter().copied())).exec(db).await?;
+    Ok(rows.len())
+}
+
+pub(super) async fn cases<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    before: Timestamp,
+    limit: u64,
+) -> Result<Vec<i64>, StoreError> {
+    let rows = cases::Entity::find()
+        .select_only()
+        .column(cases::Column::Id)
+        .filter(cases::Column::ClosedAt.lt(before.0))
+        // 0: written by the first release, which knew one bot only.
+        .filter(cases::Column::BotId.is_in([0, bot.0]))
+        .order_by_asc(cases::Column::ClosedAt)
+        .limit(limit);
+    Ok(rows.into_tuple().all(db).await?)
+}
+
+pub(super) async fn erase_cases<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    before: Timestamp,
+    limit: u64,
+) -> Result<usize, StoreError> {
+    let rows = cases(db, bot, before, limit).await?;
+    let names = rows.iter().map(|case| format!("case:{case}"));
+    cards::Entity::delete_many().filter(cards::Column::Card.is_in(names)).exec(db).await?;
+    cases::Entity::delete_many().filter(cases::Column::Id.is_in(rows.iter().copied())).exec(db).await?;
+    Ok(rows.len())
+}
