@@ -7,7 +7,7 @@ mod m20261130_000003_outbox;
 mod m20261130_000004_desk;
 mod m20261130_000005_steps;
 mod m20261130_000007_retention;
-mod m20261130_000010_clock;
+mod m20261130_000010_set_back;
 
 use sea_orm_migration::{MigrationTrait, async_trait::async_trait};
 pub use sea_orm_migration::{MigratorTrait, sea_orm::DbErr};
@@ -26,7 +26,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261130_000004_desk::Migration),
             Box::new(m20261130_000005_steps::Migration),
             Box::new(m20261130_000007_retention::Migration),
-            Box::new(m20261130_000010_clock::Migration),
+            Box::new(m20261130_000010_set_back::Migration),
         ]
     }
 }

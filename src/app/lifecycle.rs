@@ -306,7 +306,8 @@ async fn work(
                         let known = held.take().unwrap_or(now..again_at);
                         held = Some(known.start..known.end.max(again_at));
                     }
-                    Ok(None) => {}
+                    // Something was learnt of the CRM: what it had held up need not wait out the time it was told.
+                    Ok(None) => held = None,
                     Err(error) => {
                         tracing::error!(%error, "a sending task died; its lease ends and the operation becomes unknown");
                         return;

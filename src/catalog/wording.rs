@@ -20,12 +20,13 @@ fn may_be_there(operation: &Operation) -> bool {
     operation.on_wire.is_some()
 }
 
-/// The answer to a further tap.
+/// The answer to a further tap; `paused` while nothing is sent to the CRM.
 #[must_use]
-pub fn tap_words(texts: &Texts, lang: &str, operation: &Operation) -> String {
+pub fn tap_words(texts: &Texts, lang: &str, operation: &Operation, paused: bool) -> String {
     let key = match &operation.state {
         State::Created { ticket } => return texts.say(lang, Key::TapCreated, &[("number", &ticket.number)]),
         State::Pending { .. } if may_be_there(operation) => Key::TapUnknown,
+        State::Pending { .. } if paused => Key::TapPaused,
         State::Pending { .. } if operation.attempts > 0 => Key::TapWaitingCrm,
         State::Pending { .. } | State::Sending { ground: Ground::First, .. } => Key::TapSending,
         State::Sending { .. } | State::Unknown { .. } => Key::TapUnknown,
@@ -52,9 +53,17 @@ pub fn state_words(texts: &Texts, lang: &str, operation: &Operation) -> String {
     texts.say(lang, key, &[])
 }
 
-/// The status card. `edit` is the data of the button that changes the answers, once they may be changed again.
+/// The status card. `edit` is the data of the button that changes the answers, once they may be changed again; `paused`
+/// while nothing is sent to the CRM.
 #[must_use]
-pub fn status_card(texts: &Texts, lang: &str, operation: &Operation, marker: &Marker, edit: Option<String>) -> Words {
+pub fn status_card(
+    texts: &Texts,
+    lang: &str,
+    operation: &Operation,
+    marker: &Marker,
+    edit: Option<String>,
+    paused: bool,
+) -> Words {
     let marker = ("marker", marker.as_str());
     let key = match &operation.state {
         State::Created { ticket } => {
@@ -75,6 +84,7 @@ pub fn status_card(texts: &Texts, lang: &str, operation: &Operation, marker: &Ma
             return Words::with_buttons(text, rows.unwrap_or_default());
         }
         State::Pending { .. } if may_be_there(operation) => Key::CardUnknown,
+        State::Pending { .. } if paused => Key::CardPaused,
         State::Pending { .. } if operation.attempts > 0 => Key::CardWaitingCrm,
         State::Pending { .. } => Key::CardAccepted,
         State::Sending { ground: Ground::First, .. } => Key::CardSending,

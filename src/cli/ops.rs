@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     domain::role::Role,
-    staff::deed::{Deed, Ruling},
+    staff::{
+        deed::{Deed, Ruling},
+        typed,
+    },
     store::{inbox, settings},
 };
 
@@ -118,6 +121,10 @@ async fn act(path: &Path, args: OpsArgs, json: bool) -> Result<Exit, Exit> {
         OpsCommand::Take(named) => decide(&desk, who, named.name, Deed::Take).await,
         OpsCommand::HandBack(named) => decide(&desk, who, named.name, Deed::HandBack).await,
         OpsCommand::Link { name, number, unverified } => {
+            let Some(number) = typed::ticket(&number) else {
+                eprintln!("`{number}` is not a ticket's number: give it as the CRM shows it, `1001`, or a link to it");
+                return Err(Exit::Usage);
+            };
             let deed = if unverified { Deed::LinkUnchecked { number } } else { Deed::Link { number } };
             decide(&desk, who, name, deed).await
         }
@@ -130,11 +137,11 @@ async fn act(path: &Path, args: OpsArgs, json: bool) -> Result<Exit, Exit> {
                 );
                 return Err(Exit::Usage);
             }
-            decide(&desk, who, name, Deed::Create { reason: reason.join(" ") }).await
+            decide(&desk, who, name, Deed::Create { reason: in_words(&reason)? }).await
         }
         OpsCommand::Consent(named) => decide(&desk, who, named.name, Deed::Consent).await,
         OpsCommand::Reject { name, reason } => {
-            decide(&desk, who, name, Deed::Reject { reason: reason.join(" ") }).await
+            decide(&desk, who, name, Deed::Reject { reason: in_words(&reason)? }).await
         }
         OpsCommand::Resend(named) => decide(&desk, who, named.name, Deed::SendAgain).await,
         OpsCommand::LetGo(named) => decide(&desk, who, named.name, Deed::LetGo).await,
@@ -145,6 +152,14 @@ async fn act(path: &Path, args: OpsArgs, json: bool) -> Result<Exit, Exit> {
         OpsCommand::Pause => pause(&desk, who, settings::PAUSED_BY_STAFF).await,
         OpsCommand::Resume => pause(&desk, who, "").await,
     }
+}
+
+/// A reason as staff may give one in chat.
+fn in_words(typed: &[String]) -> Result<String, Exit> {
+    typed::reason(&typed.join(" ")).ok_or_else(|| {
+        eprintln!("the reason shows nothing: say in words why");
+        Exit::Usage
+    })
 }
 
 /// Brings a deed to the desk. Done and "done already" end well; anything else is told, and is not.

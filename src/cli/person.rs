@@ -10,7 +10,10 @@ use super::{
 use crate::{
     domain::role::Role,
     ids::UserId,
-    store::{StoreError, drafts, journal, operations, people},
+    store::{
+        StoreError, drafts, journal, operations, people,
+        purge::{self, Forgotten},
+    },
 };
 
 /// More operations than one person has.
@@ -51,21 +54,11 @@ pub(super) async fn erase(desk: &Desk, who: Option<i64>, person: &Person) -> Res
     let (bot, now) = (desk.staff.bot, desk.now());
     let erased = desk.store.write(move |tx| async move {
         let db = tx.as_ref();
-        let dropped = drafts::erase(db, bot, user).await?;
-        let mut waiting = 0_u64;
-        for stored in operations::of_person(db, bot, user, ALL).await? {
-            if stored.operation.state.is_final() {
-                drafts::erase_answers(db, stored.operation.draft).await?;
-            } else {
-                waiting += 1;
-            }
-        }
-        let erased = operations::erase(db, bot, user).await?;
-        people::erase(db, bot, user).await?;
+        let forgotten = purge::forget(db, bot, user).await?;
         journal::note(db, None, "erased", Some(actor.id), Some(format!("person {user}")), now).await?;
-        Ok((dropped, erased, waiting))
+        Ok(forgotten)
     });
-    let (drafts, operations, waiting) = erased.await.map_err(|error| Desk::trouble(&error))?;
+    let Forgotten { drafts, operations, waiting } = erased.await.map_err(|error| Desk::trouble(&error))?;
     if desk.json {
         println!("{}", json!({"user": user, "drafts": drafts, "operations": operations, "still_in_work": waiting}));
     } else {

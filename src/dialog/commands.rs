@@ -27,24 +27,29 @@ impl Visit<'_> {
         }
     }
 
-    /// `/start`: goes on with what is open, or begins; a deep link names its form.
-    async fn start(&self, form: &str) -> Result<Handled, StoreError> {
-        if let Some((mut draft, shape)) = self.active().await?
-            && (form.is_empty() || form == draft.form)
-        {
-            let was = draft.revision;
-            if draft.adopt(&shape) {
-                self.changed_form(&draft, &shape, was).await?;
-                return Ok(Handled::quietly());
-            }
-            let lead = self.text(Key::DialogResume, &[]);
-            self.show(&draft, &shape, Some(&lead), 0).await?;
+    /// `/start`: goes on with what is open, or begins. A deep link may name a form; one that names none is a mere start.
+    async fn start(&self, named: &str) -> Result<Handled, StoreError> {
+        let named = self.dialog.catalog.form(named).cloned();
+        let open = match &named {
+            Some(form) => drafts::active_of(self.tx.as_ref(), self.dialog.bot, self.user(), &form.id).await?,
+            None => self.active().await?.map(|(draft, _)| draft),
+        };
+        let Some((mut draft, shape)) = open.and_then(|draft| self.form(&draft).map(|form| (draft, form))) else {
+            return match named {
+                Some(form) => self.begin(&form).await.map(|_| Handled::quietly()),
+                None => self.choose_form().await,
+            };
+        };
+        let was = draft.revision;
+        if draft.adopt(&shape) {
+            self.changed_form(&draft, &shape, was).await?;
             return Ok(Handled::quietly());
         }
-        match self.dialog.catalog.form(form) {
-            Some(form) => self.begin(&form.clone()).await.map(|_| Handled::quietly()),
-            None => self.choose_form().await,
-        }
+        // Of several it is the one worked on from here.
+        drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;
+        let lead = self.text(Key::DialogResume, &[]);
+        self.show(&draft, &shape, Some(&lead), 0).await?;
+        Ok(Handled::quietly())
     }
 
     /// `/new`: begins the only form, or offers all.

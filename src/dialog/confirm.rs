@@ -9,7 +9,7 @@ use crate::{
         draft::{Draft, DraftState},
         form::{FieldKind, Form},
         input::Handled,
-        operation::Operation,
+        operation::{Operation, State},
         ticket::TicketOrder,
     },
     ids::{ConfirmVersion, DraftId, ExternalKey, Marker, OperationId},
@@ -17,7 +17,7 @@ use crate::{
     store::{
         StoreError, drafts, journal,
         operations::{self, Stored},
-        slots,
+        settings, slots,
     },
 };
 
@@ -42,7 +42,7 @@ impl Visit<'_> {
             let (operation, by) = (Some(stored.operation.id), Some(self.user()));
             journal::note(self.tx.as_ref(), operation, journal::TAPPED_AGAIN, by, None, self.now).await?;
             metrics::count(metrics::Counter::TapsRepeated);
-            return Ok(Handled::toast(tap_words(self.texts(), &self.lang, &stored.operation)));
+            return Ok(Handled::toast(self.where_it_stands(&draft, &stored).await?));
         }
         if !draft.is_open() {
             return toast(if draft.state == DraftState::Submitted { Key::TapStale } else { Key::TapExpired });
@@ -53,7 +53,10 @@ impl Visit<'_> {
             self.changed_form(&draft, &form, was).await?;
             return toast(Key::TapFormChanged);
         }
-        if draft.state != DraftState::Summary || draft.version != version || was != revision {
+        if draft.state == DraftState::Filling {
+            return toast(Key::TapAnswerFirst);
+        }
+        if draft.version != version || was != revision {
             return toast(Key::TapFormChanged);
         }
         let since = self.now.minus(HOUR);
@@ -80,7 +83,30 @@ impl Visit<'_> {
         draft.submit();
         drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;
         self.show_card(operation).await?;
-        Ok(Handled { toast: Some(self.text(Key::TapAccepted, &[])), send_now: vec![operation] })
+        let key = if self.is_paused().await? { Key::TapAcceptedPaused } else { Key::TapAccepted };
+        Ok(Handled { toast: Some(self.text(key, &[])), send_now: vec![operation] })
+    }
+
+    /// What a further tap is told: where the version it confirmed stands. One that ended without a ticket may have been
+    /// followed by another, and then that is the one to speak of.
+    pub(super) async fn where_it_stands(&self, draft: &Draft, tapped: &Stored) -> Result<String, StoreError> {
+        let ended = matches!(tapped.operation.state, State::Rejected { .. } | State::Cancelled);
+        if ended && draft.state == DraftState::Submitted && draft.version != tapped.operation.version {
+            if let Some(latest) = operations::by_draft_version(self.tx.as_ref(), draft.id, draft.version).await? {
+                return self.tapped(&latest).await;
+            }
+        }
+        self.tapped(tapped).await
+    }
+
+    /// The answer to a further tap; nobody is told that it is being sent while sending is paused.
+    async fn tapped(&self, stored: &Stored) -> Result<String, StoreError> {
+        let paused = self.is_paused().await?;
+        Ok(tap_words(self.texts(), &self.lang, &stored.operation, paused))
+    }
+
+    async fn is_paused(&self) -> Result<bool, StoreError> {
+        Ok(settings::get(self.tx.as_ref(), settings::PAUSED).await?.is_some())
     }
 
     /// Takes the place the person chose, in this very transaction. A place that is gone leaves the question open again.

@@ -5,7 +5,7 @@ use super::{
     screens::{Screens, Taken},
 };
 use crate::{
-    catalog::{texts::Key, wording::tap_words},
+    catalog::texts::Key,
     domain::{
         draft::{Draft, DraftState},
         form::{Field, FieldKind, Form},
@@ -33,14 +33,12 @@ impl Visit<'_> {
         let Some(field) = draft.asked(&form).cloned().filter(|_| draft.state == DraftState::Filling) else {
             return self.summary_waits(&draft, &form, act).await;
         };
-        if let Act::Text { text } = act
-            && matches!(field.kind, FieldKind::Phone { .. })
-        {
-            // The buttons in place of the keyboard send their labels as text.
+        if let Act::Text { text } = act {
+            // The buttons in place of the keyboard send their labels as text, and may be pressed after their question.
             if *text == self.text(Key::DialogBack, &[]) {
                 return self.go_back(draft, &form, was).await;
             }
-            if *text == self.text(Key::DialogSkip, &[]) {
+            if *text == self.text(Key::DialogSkip, &[]) && (field.optional || is_phone(&field)) {
                 return self.take(draft, &form, &field, &Reply::Skip).await;
             }
         }
@@ -60,12 +58,13 @@ impl Visit<'_> {
     /// A reply to the open question: taken, or met with a hint and nothing changed.
     async fn take(&self, mut draft: Draft, form: &Form, field: &Field, reply: &Reply) -> Result<Handled, StoreError> {
         let was = draft.revision;
-        match validate(field, reply, self.now) {
+        let offered = self.offered(form, field).await?;
+        match validate(&offered, reply, self.now) {
             Ok(answer) => {
                 let shown = answer.display();
                 draft.answer(form, &field.id, answer);
                 drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;
-                if matches!(field.kind, FieldKind::Phone { .. }) {
+                if is_phone(field) {
                     // The keyboard's place is free again only when a message says so.
                     let text = self.text(Key::DialogNoted, &[("answer", &shown)]);
                     self.say(Words { text, keyboard: Keyboard::Remove }).await?;
@@ -79,12 +78,28 @@ impl Visit<'_> {
                 self.say_key(Key::DialogConsentDeclined).await?;
                 Ok(Handled::toast(self.text(Key::TapDone, &[])))
             }
+            Err(Hint::NotAChoice) if validate(field, reply, self.now).is_ok() => {
+                let lead = self.text(Key::TapSlotTaken, &[]);
+                self.show(&draft, form, Some(&lead), 0).await?;
+                Ok(Handled::toast(lead))
+            }
             Err(hint) => {
                 let words = self.texts().hint(&self.lang, &hint);
                 self.reply(Words::plain(words.clone())).await?;
                 Ok(Handled::toast(words))
             }
         }
+    }
+
+    /// The question as it is offered now: without the times that are taken, so that what a person types in answer means
+    /// what they see.
+    async fn offered(&self, form: &Form, field: &Field) -> Result<Field, StoreError> {
+        let mut field = field.clone();
+        if let FieldKind::Slot { slots } = &mut field.kind {
+            let taken: Taken = slots::taken(self.tx.as_ref(), &form.id).await?.into_iter().collect();
+            slots.retain(|slot| taken.get(&slot.id).is_none_or(|count| *count < slot.places));
+        }
+        Ok(field)
     }
 
     /// A button under a question or a summary.
@@ -97,7 +112,7 @@ impl Visit<'_> {
         if draft.state == DraftState::Submitted {
             let stored = operations::by_draft_version(self.tx.as_ref(), id, draft.version).await?;
             return match stored {
-                Some(stored) => Ok(Handled::toast(tap_words(self.texts(), &self.lang, &stored.operation))),
+                Some(stored) => Ok(Handled::toast(self.where_it_stands(&draft, &stored).await?)),
                 None => toast(Key::TapStale),
             };
         }
@@ -137,9 +152,7 @@ impl Visit<'_> {
                 toast(Key::TapDone)
             }
             Wish::Cancel => {
-                draft.cancel();
-                drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;
-                self.say_key(Key::DialogDraftCancelled).await?;
+                self.withdraw(draft, was).await?;
                 toast(Key::TapDone)
             }
             Wish::Choose(_) | Wish::Skip | Wish::Agree | Wish::Refuse => {
@@ -151,8 +164,12 @@ impl Visit<'_> {
     }
 
     async fn go_back(&self, mut draft: Draft, form: &Form, was: i64) -> Result<Handled, StoreError> {
+        let left = draft.asked(form).is_some_and(is_phone);
         if draft.back(form) {
             drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;
+            if left {
+                self.say(Words { text: self.text(Key::DialogSteppedBack, &[]), keyboard: Keyboard::Remove }).await?;
+            }
         }
         self.show(&draft, form, None, 0).await?;
         Ok(Handled::toast(self.text(Key::TapDone, &[])))
@@ -217,6 +234,10 @@ fn reply(act: &Act, sender: i64) -> Reply {
         Act::Media { kind, .. } => Reply::Other((*kind).to_owned()),
         _ => Reply::Other("other".to_owned()),
     }
+}
+
+fn is_phone(field: &Field) -> bool {
+    matches!(field.kind, FieldKind::Phone { .. })
 }
 
 /// What a button under the open question means as a reply to it.

@@ -3,11 +3,16 @@
 use super::Visit;
 use crate::{
     catalog::{texts::Key, wording::state_words},
-    domain::{input::Handled, notice::Words, operation::Event},
+    domain::{
+        draft::Draft,
+        input::Handled,
+        notice::{Keyboard, Words},
+        operation::Event,
+    },
     store::{
         StoreError, drafts,
         operations::{self, Advanced},
-        people,
+        purge,
     },
 };
 
@@ -33,11 +38,10 @@ impl Visit<'_> {
 
     /// `/cancel`: the open draft; without one, an operation whose first attempt has not begun.
     pub(super) async fn cancel(&self) -> Result<Handled, StoreError> {
-        if let Some((mut draft, _)) = self.active().await? {
+        if let Some((draft, _)) = self.active().await? {
             let was = draft.revision;
-            draft.cancel();
-            drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;
-            return self.say_key(Key::DialogDraftCancelled).await;
+            self.withdraw(draft, was).await?;
+            return Ok(Handled::quietly());
         }
         let latest = operations::of_person(self.tx.as_ref(), self.dialog.bot, self.user(), 1).await?;
         let Some(stored) = latest.first().filter(|stored| !stored.operation.state.is_final()) else {
@@ -59,20 +63,26 @@ impl Visit<'_> {
         }
     }
 
-    /// `/forget`: answers go, the key and the ticket's number stay, so that a repeat is still recognised.
-    pub(super) async fn forget(&self) -> Result<Handled, StoreError> {
-        let (tx, bot, user) = (self.tx.as_ref(), self.dialog.bot, self.user());
-        drafts::erase(tx, bot, user).await?;
-        let mut waiting = false;
-        for stored in operations::of_person(tx, bot, user, 1000).await? {
-            if stored.operation.state.is_final() {
-                drafts::erase_answers(tx, stored.operation.draft).await?;
-            } else {
-                waiting = true;
-            }
+    /// Closes a draft and says so; one that was begun before it and is still open comes back into sight.
+    pub(super) async fn withdraw(&self, mut draft: Draft, was: i64) -> Result<(), StoreError> {
+        draft.cancel();
+        drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;
+        let Some((mut other, form)) = self.active().await? else {
+            let text = self.text(Key::DialogDraftCancelled, &[]);
+            return self.say(Words { text, keyboard: Keyboard::Remove }).await;
+        };
+        let text = self.text(Key::DialogOtherOpen, &[]);
+        self.say(Words { text, keyboard: Keyboard::Remove }).await?;
+        let was = other.revision;
+        if other.adopt(&form) {
+            return self.changed_form(&other, &form, was).await;
         }
-        operations::erase(tx, bot, user).await?;
-        people::erase(tx, bot, user).await?;
-        self.say_key(if waiting { Key::DialogForgetLater } else { Key::DialogForgetDone }).await
+        self.show(&other, &form, None, 0).await
+    }
+
+    /// `/forget`: all the person wrote goes.
+    pub(super) async fn forget(&self) -> Result<Handled, StoreError> {
+        let forgotten = purge::forget(self.tx.as_ref(), self.dialog.bot, self.user()).await?;
+        self.say_key(if forgotten.waiting > 0 { Key::DialogForgetLater } else { Key::DialogForgetDone }).await
     }
 }

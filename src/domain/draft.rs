@@ -116,8 +116,13 @@ impl Draft {
         self.go_on(form);
     }
 
-    /// Opens the question before the open one, or before the summary. Nothing changes when there is none.
+    /// Opens the question before the open one, or before the summary. A question opened from the summary leads back to
+    /// it. Nothing changes when there is nothing before.
     pub fn back(&mut self, form: &Form) -> bool {
+        if self.cursor.is_some() && form.next_unanswered(&self.answers).is_none() {
+            self.go_on(form);
+            return true;
+        }
         let asked: Vec<_> = form.asked(&self.answers).into_iter().map(|field| field.id.clone()).collect();
         let here = match &self.cursor {
             Some(cursor) => asked.iter().position(|id| id == cursor).unwrap_or(asked.len()),

@@ -16,6 +16,7 @@ use crate::{
         StoreError, drafts,
         operations::{self, Stored},
         outbox::Row,
+        settings,
     },
     telegram::button::{Intent, Wish},
 };
@@ -68,7 +69,9 @@ async fn card(outbox: &Outbox, stored: &Stored) -> Result<Words, StoreError> {
     let edit = draft
         .filter(|draft| draft.is_open() && draft.version.0 == operation.version.0 + 1)
         .map(|draft| Intent::Draft { draft: draft.id, revision: draft.revision, wish: Wish::Menu }.encode());
-    Ok(status_card(&outbox.texts, &stored.lang, operation, &stored.marker, edit))
+    let waits = matches!(operation.state, State::Pending { .. });
+    let paused = waits && settings::get(outbox.store.reader(), settings::PAUSED).await?.is_some();
+    Ok(status_card(&outbox.texts, &stored.lang, operation, &stored.marker, edit, paused))
 }
 
 fn alert(texts: &Texts, lang: &str, about: &Alert) -> String {

@@ -11,7 +11,7 @@ mod control;
 pub mod deed;
 mod queue;
 mod taps;
-mod typed;
+pub mod typed;
 mod words;
 
 use std::{sync::Arc, time::Duration};

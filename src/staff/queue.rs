@@ -27,6 +27,7 @@ use crate::{
         cases::{self, Case, Filter},
         figures, journal,
         operations::{self, Stored},
+        settings,
     },
     telegram::button::Intent,
 };
@@ -41,7 +42,11 @@ impl Shift<'_> {
     /// The queue, oldest first.
     pub(super) async fn queue(&self, args: &str) -> Result<Handled, StoreError> {
         match typed::asked(args) {
-            Some(asked) => self.say_words(self.page(&asked).await?).await,
+            Some(asked) => {
+                let mut words = self.page(&asked).await?;
+                words.text = self.under_pause(words.text).await?;
+                self.say_words(words).await
+            }
             None => self.say(self.text(Key::StaffUsageQueue, &[("words", &WORDS.join(", "))])).await,
         }
     }
@@ -205,7 +210,13 @@ impl Shift<'_> {
             ("oldest", took(day.oldest_case_ms)),
         ];
         let args: Vec<_> = args.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        self.say(self.text(Key::StaffStats, &args)).await
+        self.say(self.under_pause(self.text(Key::StaffStats, &args)).await?).await
+    }
+
+    /// A pause explains much of what a queue or a day's figures show: it goes before them.
+    async fn under_pause(&self, text: String) -> Result<String, StoreError> {
+        let paused = settings::get(self.tx.as_ref(), settings::PAUSED).await?.is_some();
+        Ok(if paused { format!("{}\n\n{text}", self.text(Key::StaffPaused, &[])) } else { text })
     }
 
     fn took(&self, millis: Option<u64>) -> String {

@@ -30,7 +30,8 @@ pub(super) fn number(typed: &str) -> Option<Number> {
 }
 
 /// A ticket's number as people paste it: `1001`, `#1001`, `№ 1001`, or the last part of a link.
-pub(super) fn ticket(typed: &str) -> Option<String> {
+#[must_use]
+pub fn ticket(typed: &str) -> Option<String> {
     let typed = typed.trim().trim_matches(|c| matches!(c, '<' | '>' | '"' | '«' | '»' | '.' | ','));
     let part = if typed.contains("://") {
         let path = typed.split(['?', '#']).next().unwrap_or(typed).trim_end_matches('/');
@@ -45,7 +46,8 @@ pub(super) fn ticket(typed: &str) -> Option<String> {
 }
 
 /// A reason with something to see in it.
-pub(super) fn reason(typed: &str) -> Option<String> {
+#[must_use]
+pub fn reason(typed: &str) -> Option<String> {
     let reason: String = visible(typed.trim()).chars().take(REASON).collect();
     (!reason.trim().is_empty()).then_some(reason)
 }

@@ -103,6 +103,26 @@ pub async fn active<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Res
         .transpose()
 }
 
+/// The open draft of one form that a person worked on last.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or the row cannot be read.
+pub async fn active_of<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    user: UserId,
+    form: &str,
+) -> Result<Option<Draft>, StoreError> {
+    open_of(bot, user)
+        .filter(drafts::Column::FormId.eq(form))
+        .order_by_desc(drafts::Column::UpdatedAt)
+        .order_by_desc(drafts::Column::Id)
+        .one(db)
+        .await?
+        .map(read)
+        .transpose()
+}
+
 /// How many open drafts a person has.
 ///
 /// # Errors

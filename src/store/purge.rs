@@ -4,6 +4,7 @@
 //! Open work is never touched: an operation that has not ended keeps its answers, its history and its messages, however
 //! old it is. A key and its ticket's number go last.
 
+mod person;
 mod said;
 mod work;
 
@@ -15,6 +16,7 @@ use sea_orm::{
 use super::{StoreError, entity::inbox};
 use crate::{clock::Timestamp, ids::BotId};
 
+pub use person::{Forgotten, forget};
 pub use work::{forget_names, unseen};
 
 /// What is erased together, and by the age of what.

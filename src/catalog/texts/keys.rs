@@ -22,6 +22,8 @@ texts! {
     DialogSubmitButton = "dialog"."submit_button", Button, Nothing, [];
     DialogEditWhich = "dialog"."edit_which", Message, Nothing, [];
     DialogDraftCancelled = "dialog"."draft_cancelled", Message, Cancelled, [];
+    DialogOtherOpen = "dialog"."other_open", Message, Cancelled, [];
+    DialogSteppedBack = "dialog"."stepped_back", Message, Nothing, [];
     DialogDraftExpired = "dialog"."draft_expired", Message, Cancelled, [];
     DialogNothingOpen = "dialog"."nothing_open", Message, Nothing, [];
     DialogResume = "dialog"."resume", Message, Nothing, [];
@@ -67,12 +69,15 @@ texts! {
     TapReview = "tap"."review", Tap, Review, [];
     TapUnknown = "tap"."unknown", Tap, Unknown, [];
     TapWaitingCrm = "tap"."waiting_crm", Tap, Waiting, [];
+    TapAcceptedPaused = "tap"."accepted_paused", Tap, Waiting, [];
+    TapPaused = "tap"."paused", Tap, Waiting, [];
     TapRejected = "tap"."rejected", Tap, Rejected, [];
     TapCancelled = "tap"."cancelled", Tap, Cancelled, [];
     TapStale = "tap"."stale", Tap, Nothing, [];
     TapForeign = "tap"."foreign", Tap, Nothing, [];
     TapExpired = "tap"."expired", Tap, Cancelled, [];
     TapFormChanged = "tap"."form_changed", Tap, Nothing, [];
+    TapAnswerFirst = "tap"."answer_first", Tap, Nothing, [];
     TapSlotTaken = "tap"."slot_taken", Tap, Nothing, [];
     TapChosen = "tap"."chosen", Tap, Nothing, [];
     TapGone = "tap"."gone", Tap, Nothing, [];
@@ -83,6 +88,7 @@ texts! {
     CardAccepted = "card"."accepted", Message, Accepted, ["marker"];
     CardSending = "card"."sending", Message, Sending, ["marker"];
     CardWaitingCrm = "card"."waiting_crm", Message, Waiting, ["marker"];
+    CardPaused = "card"."paused", Message, Waiting, ["marker"];
     CardUnknown = "card"."unknown", Message, Unknown, ["marker"];
     CardReview = "card"."review", Message, Review, ["marker"];
     CardCreated = "card"."created", Message, Created, ["number", "marker"];

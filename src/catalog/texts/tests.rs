@@ -72,7 +72,7 @@ fn the_card_links_to_the_crm_only_where_the_text_says_so() {
     let url = Some("https://crm.example/tickets/1".to_owned());
     operation.state = State::Created { ticket: Ticket { id: "1".to_owned(), number: "7".to_owned(), url } };
     let marker = Marker::of(operation.key);
-    let card = |texts: &Texts| status_card(texts, "ru", &operation, &marker, None).text;
+    let card = |texts: &Texts| status_card(texts, "ru", &operation, &marker, None, false).text;
     assert!(!card(&shipped()).contains("https://"), "{}", card(&shipped()));
     let open = RU.replace("created_link = \"\"", "created_link = \"Посмотреть: {url}\"");
     let mut problems = Problems::new();

@@ -83,6 +83,12 @@ on_both! {
         assert_eq!(ops(&world, &["look", &marker]).code, 2, "nobody decides");
         assert_eq!(ops(&world, &["look", &marker, "--as", "4711"]).code, 2);
         assert_eq!(ops(&world, &["look", &marker, "--as", &viewer]).code, 2);
+        for number in ["", "совсем не номер; <b>"] {
+            let said = ops(&world, &["link", &marker, number, "--unverified", "--as", &owner]);
+            assert!(said.code == 2 && said.err.contains("number"), "{}{}", said.out, said.err);
+        }
+        let blank = ops(&world, &["reject", &marker, "   ", "--as", &owner]);
+        assert!(blank.code == 2 && blank.err.contains("reason"), "{}{}", blank.out, blank.err);
         assert!(ops(&world, &["take", &marker, "--as", &reviewer]).out.contains("взято до"));
         let card = world.desk_message("Случай").await;
         world.settle().await;
