@@ -50,7 +50,8 @@ pub async fn serve(listener: TcpListener, web: Web, end: CancellationToken) {
     serve::serve(listener, router(web), serve::LIMITS, end).await;
 }
 
-fn router(web: Web) -> Router {
+/// The routes alone, for whoever brings requests without a socket.
+pub fn router(web: Web) -> Router {
     Router::new()
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
