@@ -6,6 +6,7 @@
 mod echo;
 mod kept;
 mod look;
+pub mod outage;
 pub mod remind;
 pub mod retain;
 mod send;
