@@ -26,6 +26,9 @@ impl App {
     /// # Errors
     /// The poll's trouble, in words.
     pub async fn take_in(&self, poller: &mut Poller) -> Result<Vec<Claimed>, String> {
+        if poller.is_in_doubt() {
+            poller.worked_before(self.outage.last_proof().await.map_err(|error| error.to_string())?);
+        }
         match poller.poll(&self.inbox, Duration::ZERO).await {
             Polled::Fresh(rows) => Ok(rows),
             Polled::Nothing => Ok(Vec::new()),
@@ -75,13 +78,20 @@ impl App {
     /// In words: the database, or something that never stops moving.
     pub async fn settle(&self, poller: &mut Poller) -> Result<usize, String> {
         for round in 0..MOST_ROUNDS {
-            let rows = self.take_in(poller).await.unwrap_or_default();
+            // Turned by hand, the service is not away between two turns, however far the clock jumped.
+            let in_doubt = poller.is_in_doubt();
+            let taken = self.take_in(poller).await;
+            let told = match &taken {
+                Ok(rows) => self.outage.proven(in_doubt, rows.is_empty()).await.map_err(|error| error.to_string())?,
+                Err(_) => 0,
+            };
+            let rows = taken.unwrap_or_default();
             let handled = self.handle(rows).await.map_err(|error| error.to_string())?;
             let worked = self.worker.tick().await.map_err(|error| error.to_string())?;
             let reminded = self.reminder.tick().await.map_err(|error| error.to_string())?;
             let said = self.outbox.tick().await.map_err(|error| error.to_string())?;
             let erased = self.retainer.tick().await.map_err(|error| error.to_string())?;
-            if handled + worked + reminded + said + erased == 0 {
+            if handled + worked + reminded + said + erased + told == 0 {
                 return Ok(round);
             }
         }

@@ -1,6 +1,8 @@
 //! Running: named tasks over the parts, drained on the first signal. A task that dies ends the process, so that a
 //! supervisor starts a whole one. The HTTP surface comes first and goes last, so that it can say how the rest stands.
 
+mod receive;
+
 use std::{future::Future, ops::Range, sync::Arc, time::Duration};
 
 use tokio::{
@@ -14,27 +16,25 @@ use tokio_util::sync::CancellationToken;
 use super::App;
 use crate::{
     clock::Timestamp,
-    config::Receive,
     ids::OperationId,
-    inbox::{
-        Ended, Inbox,
-        lanes::Lanes,
-        poll::{Polled, Poller},
-    },
+    inbox::{Ended, Inbox, lanes::Lanes},
     outbox::{CHATS_AT_ONCE, Outbox},
     store::inbox::Claimed,
-    web::{self, Hook, Receiving, Registration, Web},
+    web::{self, Web},
     worker::Worker,
 };
 
 /// Rows handled at once.
 const HANDLED_AT_ONCE: usize = 64;
 
+/// Rows that wait or run here at most: the rest waits at Telegram, or stored, and costs no memory.
+const HELD_AT_MOST: usize = 2_048;
+
+/// Left-over rows taken by one sweep.
+const SWEPT_AT_ONCE: u64 = 256;
+
 /// Rows handed over from intake to handling and not taken yet.
 const HANDED_OVER: usize = 256;
-
-/// How long a poll waits at the server.
-const POLL_WAIT: Duration = Duration::from_secs(25);
 
 /// How often rows that nobody handles are looked for.
 const SWEEP: Duration = Duration::from_secs(2);
@@ -54,7 +54,18 @@ const DRAIN: Duration = Duration::from_secs(20);
 /// What wakes the loops before their time.
 #[derive(Debug, Default)]
 struct Wakes {
+    handling: Notify,
+    worker: Notify,
     outbox: Notify,
+}
+
+impl Wakes {
+    /// Another replica has written something.
+    fn all(&self) {
+        for wake in [&self.handling, &self.worker, &self.outbox] {
+            wake.notify_one();
+        }
+    }
 }
 
 /// Why a run ended.
@@ -93,7 +104,7 @@ pub async fn run_at(app: App, listener: TcpListener, stop: CancellationToken) ->
     let (rows, incoming) = mpsc::channel(HANDED_OVER);
     let (ops, to_send) = mpsc::channel(HANDED_OVER);
     let mut tasks = Tasks::new();
-    let (receiving, hook) = intake(&app, &mut tasks, rows, &stop);
+    let (receiving, hook) = receive::start(&app, &mut tasks, rows, &stop);
     let web = Web { inbox: app.inbox.clone(), hook, receiving, stop: stop.clone() };
     spawn(&mut tasks, "web", web::serve(listener, web, said.clone()));
     let handling = handle(app.inbox.clone(), incoming, ops, Arc::clone(&wakes), stop.clone(), handled.clone());
@@ -101,6 +112,7 @@ pub async fn run_at(app: App, listener: TcpListener, stop: CancellationToken) ->
     spawn(&mut tasks, "worker", work(Arc::clone(&app), to_send, Arc::clone(&wakes), handled, worked.clone()));
     spawn(&mut tasks, "outbox", say(Arc::clone(&app), Arc::clone(&wakes), worked, said));
     spawn(&mut tasks, "reminders", remind(Arc::clone(&app), Arc::clone(&wakes), stop.clone()));
+    spawn(&mut tasks, "wake-ups", wake_up(Arc::clone(&app), Arc::clone(&wakes), stop.clone()));
     spawn(&mut tasks, "retention", retain(Arc::clone(&app), stop.clone()));
     spawn(&mut tasks, "menu", super::menu::keep(Arc::clone(&app), stop.clone()));
     let first = tokio::select! {
@@ -127,73 +139,6 @@ fn spawn(tasks: &mut Tasks, name: &'static str, task: impl Future<Output = ()> +
     });
 }
 
-/// Starts taking updates in, one way or the other.
-fn intake(
-    app: &App,
-    tasks: &mut Tasks,
-    rows: mpsc::Sender<Vec<Claimed>>,
-    stop: &CancellationToken,
-) -> (Arc<Receiving>, Option<Hook>) {
-    let clock = Arc::clone(&app.clock);
-    match &app.config.telegram.receive {
-        Receive::Polling => {
-            let receiving = Arc::new(Receiving::by_polling(clock));
-            spawn(tasks, "intake", poll(app.inbox.clone(), rows, Arc::clone(&receiving), stop.clone()));
-            (receiving, None)
-        }
-        Receive::Webhook(webhook) => {
-            let receiving = Arc::new(Receiving::by_webhook(Arc::clone(&clock)));
-            let hook = Hook::new(webhook, rows.downgrade());
-            let registration = Registration::new(webhook.clone(), app.telegram.clone(), Arc::clone(&receiving), clock);
-            spawn(tasks, "intake", stay_registered(registration, rows, stop.clone()));
-            (receiving, Some(hook))
-        }
-    }
-}
-
-/// Keeps the webhook's registration, and with `rows` the leave to take updates in, until the drain.
-async fn stay_registered(mut registration: Registration, _rows: mpsc::Sender<Vec<Claimed>>, stop: CancellationToken) {
-    while !stop.is_cancelled() {
-        let pause = tokio::select! {
-            pause = registration.step() => pause,
-            () = stop.cancelled() => return,
-        };
-        drop(timeout(pause, stop.cancelled()).await);
-    }
-}
-
-/// Takes updates in by long polling.
-async fn poll(inbox: Inbox, rows: mpsc::Sender<Vec<Claimed>>, receiving: Arc<Receiving>, stop: CancellationToken) {
-    let mut poller = Poller::default();
-    // The first poll, and one after a trouble that passes, comes back at once: readiness need not wait for an update.
-    let mut wait = Duration::ZERO;
-    while !stop.is_cancelled() {
-        let polled = tokio::select! {
-            polled = poller.poll(&inbox, wait) => polled,
-            () = stop.cancelled() => return,
-        };
-        match polled {
-            Polled::Fresh(fresh) => {
-                receiving.works(Vec::new());
-                wait = POLL_WAIT;
-                if rows.send(fresh).await.is_err() {
-                    return;
-                }
-            }
-            Polled::Nothing => {
-                receiving.works(Vec::new());
-                wait = POLL_WAIT;
-            }
-            Polled::Trouble { why, wait: pause, needs_operator } => {
-                receiving.trouble(why, needs_operator);
-                // Of two pollers each short poll would work: only a long one shows that the other is gone.
-                wait = if needs_operator { POLL_WAIT } else { Duration::ZERO };
-                drop(timeout(pause, stop.cancelled()).await);
-            }
-        }
-    }
-}
-
 /// Handles rows in turns, and now and then looks for rows that nobody handles.
 async fn handle(
     inbox: Inbox,
@@ -209,11 +154,16 @@ async fn handle(
     let mut open = true;
     // At the start everything a crash left behind is due.
     let mut sweep_now = true;
+    // A sweep that found something may have left more behind: the next one need not wait.
+    let mut more_left = false;
     let mut sweep = tokio::time::interval(SWEEP);
     while open || !lanes.is_idle() {
-        if sweep_now && !stop.is_cancelled() {
-            match inbox.claim_left_over(lanes.held().clone(), 256).await {
-                Ok(left) => lanes.add(left),
+        if sweep_now && !stop.is_cancelled() && lanes.held().len() < HELD_AT_MOST {
+            match inbox.claim_left_over(lanes.held().clone(), SWEPT_AT_ONCE).await {
+                Ok(left) => {
+                    more_left = !left.is_empty();
+                    lanes.add(left);
+                }
                 Err(error) => tracing::warn!(%error, "left-over updates could not be looked for"),
             }
             sweep_now = false;
@@ -224,7 +174,8 @@ async fn handle(
             running.spawn(async move { (row.lane, row.row, inbox.handle(&row).await) });
         }
         tokio::select! {
-            more = incoming.recv(), if open => match more {
+            // What does not fit here waits where it is: at Telegram, or stored.
+            more = incoming.recv(), if open && lanes.held().len() < HELD_AT_MOST => match more {
                 Some(rows) => lanes.add(rows),
                 None => open = false,
             },
@@ -233,6 +184,9 @@ async fn handle(
                     lanes.done(lane, row);
                     wakes.outbox.notify_one();
                     sweep_now |= matches!(ended, Ended::Left | Ended::Later);
+                    if more_left && lanes.held().len() < HANDLED_AT_ONCE {
+                        (sweep_now, more_left) = (true, false);
+                    }
                     if let Ended::Done(send_now) = ended {
                         for operation in send_now {
                             // A full channel loses nothing: the operation falls due by itself.
@@ -245,6 +199,7 @@ async fn handle(
                     return;
                 }
             },
+            () = wakes.handling.notified() => sweep_now = true,
             _ = sweep.tick() => sweep_now = true,
         }
     }
@@ -314,6 +269,7 @@ async fn work(
                     }
                 }
             },
+            () = wakes.worker.notified() => {}
             _ = timeout(pause, std::future::pending::<()>()) => {}
         }
     }
@@ -328,6 +284,27 @@ async fn remind(app: Arc<App>, wakes: Arc<Wakes>, stop: CancellationToken) {
             Err(error) => tracing::warn!(%error, "the desk could not be looked after now"),
         }
         drop(timeout(REMINDS, stop.cancelled()).await);
+    }
+}
+
+/// Calls other replicas after commits, and looks when they call.
+async fn wake_up(app: Arc<App>, wakes: Arc<Wakes>, stop: CancellationToken) {
+    use secrecy::ExposeSecret as _;
+    let database = &app.config.database;
+    let name = &app.retainer.holder;
+    if !database.wake_ups {
+        return stop.cancelled().await;
+    }
+    // Through a pooler nothing is heard: only a direct way to the server, if there is one.
+    let direct = database.direct_url.as_ref().or((!app.store.is_pooled()).then_some(&database.url));
+    let url = direct.map(|url| url.expose_secret());
+    if url.is_none() {
+        tracing::info!("behind a pooler other replicas are not heard without database.direct_url: polling serves");
+    }
+    tokio::select! {
+        () = app.store.call_others(name) => {}
+        () = app.store.hear_others(url, name, || wakes.all()) => {}
+        () = stop.cancelled() => {}
     }
 }
 

@@ -27,7 +27,7 @@ use crate::{
     staff::Staff,
     store::{Store, StoreError, operations::Author, settings},
     telegram::{Answer, BotName, Telegram},
-    worker::{SharedTokens, Worker, remind::Reminder, retain::Retainer},
+    worker::{SharedTokens, Worker, outage::Outage, remind::Reminder, retain::Retainer},
 };
 
 pub use desk::{author, desk, roster};
@@ -54,6 +54,8 @@ pub struct App {
     pub worker: Arc<Worker>,
     /// Does what time alone asks for at the staff's desk.
     pub reminder: Reminder,
+    /// Notices when nobody could take updates in.
+    pub outage: Arc<Outage>,
     /// Erases what has been kept long enough.
     pub retainer: Retainer,
     /// Says what is stored to be said.
@@ -120,7 +122,7 @@ impl App {
         points: Points,
     ) -> Result<Self, StartError> {
         use secrecy::ExposeSecret as _;
-        let store = Store::connect_watched(config.database.url.expose_secret(), points).await?;
+        let store = Store::connect_as(config.database.url.expose_secret(), config.database.pooler, points).await?;
         store.migrate().await?;
         let telegram =
             Telegram::new(&config.telegram.api_url, config.telegram.token.clone(), config.telegram.request_timeout)
@@ -163,6 +165,7 @@ impl App {
             },
             ack_grace: setup::ACK_GRACE,
             policy: Arc::clone(&policy),
+            delivery: setup::delivery_policy(&config),
             author: author.clone(),
             clock: Arc::clone(&clock),
             dice: Arc::clone(&dice),
@@ -198,6 +201,13 @@ impl App {
             client_update_after: config.staff.client_update_after,
             clock: Arc::clone(&clock),
         };
+        let outage = Outage {
+            store: store.clone(),
+            bot,
+            texts: Arc::clone(&catalog.texts),
+            clock: Arc::clone(&clock),
+            known: Mutex::default(),
+        };
         let retainer = Retainer {
             store: store.clone(),
             bot,
@@ -217,6 +227,7 @@ impl App {
             inbox,
             worker: Arc::new(worker),
             reminder,
+            outage: Arc::new(outage),
             retainer,
             outbox: Arc::new(outbox),
             clock,

@@ -98,8 +98,14 @@ fn database(root: &Section<'_>) -> Database {
         let hint = "sqlite://zayavka.db or postgres://user:password@host/db";
         section.error("url", "`database.url` is of no kind we know", hint);
     }
+    let direct_url = secret(&section, "direct_url");
+    if direct_url.as_ref().is_some_and(|url| !url.expose_secret().starts_with("postgres")) {
+        let hint = "postgres://user:password@host/db, past the pooler that `database.url` goes through";
+        section.error("direct_url", "`database.direct_url` is no PostgreSQL URL", hint);
+    }
+    let (pooler, wake_ups) = (section.bool("pooler"), section.bool("wake_ups").unwrap_or(true));
     section.finish();
-    Database { url }
+    Database { url, pooler, direct_url, wake_ups }
 }
 
 fn crm(root: &Section<'_>) -> Crm {

@@ -116,6 +116,12 @@ pub struct Staff {
 pub struct Database {
     /// `sqlite://…` or `postgres://…`; may hold a password.
     pub url: SecretString,
+    /// Whether a transaction pooler stands before PostgreSQL; found out where it is not said.
+    pub pooler: Option<bool>,
+    /// A way to PostgreSQL past the pooler, for wake-ups between replicas.
+    pub direct_url: Option<SecretString>,
+    /// Whether replicas call each other; without, each looks by itself every `worker.tick`.
+    pub wake_ups: bool,
 }
 
 /// The CRM: which profile, and what it asks for.

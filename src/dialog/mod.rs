@@ -9,7 +9,7 @@ mod fill;
 mod own;
 mod screens;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     catalog::{
@@ -18,7 +18,7 @@ use crate::{
     },
     clock::{Clock, Dice, Timestamp},
     domain::{
-        delivery::OnUnknown,
+        delivery::{self, OnUnknown},
         draft::Draft,
         form::Form,
         input::{Act, Chat, ChatKind, Handled, Input, Person},
@@ -27,7 +27,7 @@ use crate::{
     },
     ids::{BotId, ChatId, UserId},
     store::{
-        StoreError, Tx, cases,
+        StoreError, Tx, backlog, cases,
         operations::{self, Author},
         outbox::{self, Letter},
         people,
@@ -56,9 +56,11 @@ pub struct Dialog {
     /// What one person may do.
     pub limits: Limits,
     /// How long a fresh operation leaves its tap time to be answered before any worker may send it by itself.
-    pub ack_grace: std::time::Duration,
+    pub ack_grace: Duration,
     /// The figures of the operation machine.
     pub policy: Arc<Policy>,
+    /// The figures of the delivery machine.
+    pub delivery: delivery::Policy,
     /// Policies for messages whose fate is unknown.
     pub author: Author,
     /// Time.
@@ -75,9 +77,20 @@ struct Visit<'a> {
     chat: ChatId,
     lang: String,
     now: Timestamp,
+    /// When what is said here may go out: a moment later for what was written long ago.
+    said_at: Timestamp,
     /// The album this is an item of.
     album: Option<&'a str>,
 }
+
+/// Words written longer ago than this waited for us: their person looks at one answer to all of them.
+const WRITTEN_LONG_AGO: Duration = Duration::from_secs(60);
+
+/// Telegram keeps words for a day: a date older than this says nothing.
+const KEPT_AT_MOST: Duration = Duration::from_secs(48 * 3_600);
+
+/// How long an answer to old words waits for an answer to the next of them, which takes its place.
+const ANSWER_RESTS: Duration = Duration::from_secs(2);
 
 impl Dialog {
     /// Handles what a person did in a private chat, or a tap wherever it was made.
@@ -90,7 +103,10 @@ impl Dialog {
         let lang = self.catalog.texts.lang(person.lang.as_deref()).to_owned();
         let album = if let Act::Media { album, .. } = &input.act { album.as_deref() } else { None };
         // A private chat has its person's number: a tap without a chat still knows where to answer.
-        let visit = Visit { dialog: self, tx, person, chat: ChatId(person.id.0), lang, now, album };
+        let waited = input.sent_at.map(|at| now.since(at));
+        let is_old = waited.is_some_and(|waited| (WRITTEN_LONG_AGO..KEPT_AT_MOST).contains(&waited));
+        let said_at = if is_old { now.plus(ANSWER_RESTS) } else { now };
+        let visit = Visit { dialog: self, tx, person, chat: ChatId(person.id.0), lang, now, said_at, album };
         let private = input.chat.is_none_or(|chat| chat.kind == ChatKind::Private && chat.id == visit.chat);
         if !private && !matches!(input.act, Act::Tap { .. }) {
             // Nothing is kept of whom the bot meets in groups, nor says a group whether a person can be written to.
@@ -103,23 +119,33 @@ impl Dialog {
         if people::seen(tx.as_ref(), self.bot, person, &visit.lang, now).await? {
             visit.show_latest().await?;
         }
-        match &input.act {
-            Act::Tap { data, .. } => visit.tap(data.as_deref()).await,
-            Act::Command { forwarded: true, .. } => visit.say_key(Key::DialogForwardedCommand).await,
-            Act::Command { name, to, args, .. } => {
-                if !self.username.is_addressed(to.as_deref()) {
-                    return Ok(Handled::quietly());
-                }
-                visit.command(name, args).await
-            }
-            Act::Text { .. } | Act::Contact { .. } | Act::Media { .. } => visit.message(&input.act).await,
-            Act::Edited => visit.edited().await,
-            Act::Blocked(_) | Act::ChatMoved { .. } | Act::Ignored { .. } => Ok(Handled::quietly()),
+        if !is_old {
+            return visit.act(&input.act).await;
         }
+        let before = backlog::newest(tx.as_ref(), self.bot, visit.chat).await?;
+        let handled = visit.act(&input.act).await?;
+        backlog::replace_resting(tx.as_ref(), self.bot, visit.chat, before, now, &self.delivery).await?;
+        Ok(handled)
     }
 }
 
 impl Visit<'_> {
+    async fn act(&self, act: &Act) -> Result<Handled, StoreError> {
+        match act {
+            Act::Tap { data, .. } => self.tap(data.as_deref()).await,
+            Act::Command { forwarded: true, .. } => self.say_key(Key::DialogForwardedCommand).await,
+            Act::Command { name, to, args, .. } => {
+                if !self.dialog.username.is_addressed(to.as_deref()) {
+                    return Ok(Handled::quietly());
+                }
+                self.command(name, args).await
+            }
+            Act::Text { .. } | Act::Contact { .. } | Act::Media { .. } => self.message(act).await,
+            Act::Edited => self.edited().await,
+            Act::Blocked(_) | Act::ChatMoved { .. } | Act::Ignored { .. } => Ok(Handled::quietly()),
+        }
+    }
+
     fn texts(&self) -> &Texts {
         &self.dialog.catalog.texts
     }
@@ -157,7 +183,7 @@ impl Visit<'_> {
             notice: Notice::Words(words),
             on_unknown: OnUnknown::Repeat,
         };
-        outbox::put(self.tx.as_ref(), &letter, self.now).await
+        outbox::put(self.tx.as_ref(), &letter, self.said_at).await
     }
 
     async fn say_key(&self, key: Key) -> Result<Handled, StoreError> {

@@ -1,6 +1,9 @@
 //! What a person did, as far as it concerns us: everything that can arrive, in one list.
 
-use crate::ids::{ChatId, MessageId, UserId};
+use crate::{
+    clock::Timestamp,
+    ids::{ChatId, MessageId, UserId},
+};
 
 /// One update, read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,6 +14,8 @@ pub struct Input {
     pub chat: Option<Chat>,
     /// The message it answers, if it answers one.
     pub reply_to: Option<MessageId>,
+    /// When it was written, if Telegram says; of a tap it does not.
+    pub sent_at: Option<Timestamp>,
     /// What.
     pub act: Act,
 }

@@ -7,6 +7,7 @@
 pub mod lanes;
 pub mod poll;
 mod routes;
+pub mod turn;
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -176,7 +177,7 @@ impl Inbox {
                 let (routes, input) = (Arc::clone(&routes), Arc::clone(&input));
                 async move {
                     if inbox::must_wait(tx.as_ref(), bot, lane, number).await? {
-                        inbox::try_later(tx.as_ref(), number, "waits for its turn", now).await?;
+                        inbox::wait_turn(tx.as_ref(), number, now).await?;
                         return Ok(None);
                     }
                     if !inbox::done(tx.as_ref(), number, now).await? {

@@ -5,21 +5,38 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Inbox;
-use crate::{store::inbox::Claimed, telegram::Answer};
+use crate::{clock::Timestamp, store::inbox::Claimed, telegram::Answer};
 
 /// The kinds we ask for; always said in full, since the server remembers the last list it was given.
 pub const ALLOWED: [&str; 4] = ["message", "edited_message", "callback_query", "my_chat_member"];
 
+/// Telegram was not asked for longer than this: a tap it still has may be dead, so it counts as old. The mark that is left
+/// on the disk may be half a minute older than the last poll.
+const DOUBTFUL: Duration = Duration::from_secs(45);
+
+/// The most updates of one answer.
+const BATCH: usize = 100;
+
 /// Where polling stands.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Poller {
     offset: Option<i64>,
+    /// When a poll last worked, in this process or before it; unknown at first.
+    worked_at: Option<Timestamp>,
+    /// No poll has worked since the start, or since the last trouble: what comes now may have waited long.
+    doubt: bool,
+}
+
+impl Default for Poller {
+    fn default() -> Self {
+        Self { offset: None, worked_at: None, doubt: true }
+    }
 }
 
 /// What one poll led to.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Polled {
-    /// These rows are fresh and ours to handle.
+    /// These rows are fresh and ours to handle; none when all of them were known.
     Fresh(Vec<Claimed>),
     /// Nothing came.
     Nothing,
@@ -35,26 +52,72 @@ pub enum Polled {
 }
 
 impl Poller {
+    /// Tells when a poll last worked, as far as another process or a start before this one knew.
+    pub fn worked_before(&mut self, at: Option<Timestamp>) {
+        self.worked_at = self.worked_at.max(at);
+    }
+
+    /// Whether no poll has worked since the start or the last trouble.
+    #[must_use]
+    pub fn is_in_doubt(&self) -> bool {
+        self.doubt
+    }
+
     /// Asks once, waiting up to `wait` at the server, and stores what came.
     pub async fn poll(&mut self, inbox: &Inbox, wait: Duration) -> Polled {
-        let mut payload = json!({"timeout": wait.as_secs(), "limit": 100, "allowed_updates": ALLOWED});
+        let began = inbox.clock.now();
+        let answer = self.ask(inbox, wait).await;
+        self.keep(inbox, began, answer).await
+    }
+
+    /// Asks once. What an earlier answer brought is acknowledged by this.
+    pub async fn ask(&self, inbox: &Inbox, wait: Duration) -> Answer {
+        let mut payload = json!({"timeout": wait.as_secs(), "limit": BATCH, "allowed_updates": ALLOWED});
         if let Some(offset) = self.offset {
             payload["offset"] = json!(offset);
         }
-        let answer = inbox.telegram.poll("getUpdates", &payload).await;
+        inbox.telegram.poll("getUpdates", &payload).await
+    }
+
+    /// Stores what came to a question asked at `began`; only then the offset moves.
+    pub async fn keep(&mut self, inbox: &Inbox, began: Timestamp, answer: Answer) -> Polled {
+        let polled = self.take(inbox, began, answer).await;
+        if let Polled::Trouble { .. } = polled {
+            self.doubt = true;
+        } else {
+            self.worked_at = Some(inbox.clock.now());
+        }
+        polled
+    }
+
+    async fn take(&mut self, inbox: &Inbox, began: Timestamp, answer: Answer) -> Polled {
         let updates = match answer {
             Answer::Ok(Value::Array(updates)) => updates,
             other => return trouble(&other),
         };
+        let waited_long = self.doubt && self.worked_at.is_some_and(|at| began.since(at) > DOUBTFUL);
+        // A full answer leaves more behind; after any other, whatever comes has just been made.
+        self.doubt &= updates.len() >= BATCH;
         if updates.is_empty() {
             return Polled::Nothing;
         }
+        // The highest of this batch, whatever came before: numbers restart at random after an idle week.
+        let Some(last) = updates.iter().filter_map(|update| update.get("update_id").and_then(Value::as_i64)).max()
+        else {
+            return Polled::Trouble {
+                why: "a poll was answered with updates that have no number".to_owned(),
+                wait: Duration::from_secs(3),
+                needs_operator: false,
+            };
+        };
         match inbox.accept(&updates).await {
-            Ok(fresh) => {
-                // The highest of this batch, whatever came before: numbers restart at random after an idle week.
-                let last = updates.iter().filter_map(|update| update.get("update_id").and_then(Value::as_i64)).max();
-                self.offset = last.map(|last| last + 1);
-                if fresh.is_empty() { Polled::Nothing } else { Polled::Fresh(fresh) }
+            Ok(mut fresh) => {
+                self.offset = Some(last.saturating_add(1));
+                if waited_long {
+                    // Nobody can tell how old a tap among them is: its client no longer waits for an answer.
+                    fresh.iter_mut().for_each(|row| row.received_at = row.received_at.min(began.minus(DOUBTFUL)));
+                }
+                Polled::Fresh(fresh)
             }
             Err(error) => {
                 // Readiness tells the trouble to whoever asks: the database's own words stay in the log.

@@ -3,7 +3,14 @@
 use std::time::Duration;
 
 use migration::{Migrator, MigratorTrait as _};
-use sea_orm::{ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection, DbBackend, Statement};
+use sea_orm::{
+    ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr,
+    SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait as _,
+    sqlx::{
+        self, ConnectOptions as _, Connection as _, Row as _,
+        postgres::{PgConnectOptions, PgConnection},
+    },
+};
 
 use super::StoreError;
 
@@ -18,11 +25,14 @@ const MIGRATION_LOCK: i64 = 0x7a61_7961_766b_6131;
 pub(super) struct Connections {
     pub(super) writer: DatabaseConnection,
     pub(super) reader: DatabaseConnection,
+    /// Whether a transaction pooler stands in between.
+    pub(super) pooled: bool,
 }
 
 /// Connects to `url` (`sqlite://path`, `sqlite::memory:` is refused, `postgres://…`).
-pub(super) async fn connect(url: &str) -> Result<Connections, StoreError> {
-    if url.starts_with("sqlite:") { connect_sqlite(url).await } else { connect_postgres(url).await }
+/// Whether a pooler stands in between is found out where nobody says.
+pub(super) async fn connect(url: &str, pooled: Option<bool>) -> Result<Connections, StoreError> {
+    if url.starts_with("sqlite:") { connect_sqlite(url).await } else { connect_postgres(url, pooled).await }
 }
 
 async fn connect_sqlite(url: &str) -> Result<Connections, StoreError> {
@@ -30,11 +40,27 @@ async fn connect_sqlite(url: &str) -> Result<Connections, StoreError> {
         return Err(StoreError::Refused("an in-memory database forgets what it acknowledged: give a file".into()));
     }
     let url = if url.contains('?') { url.to_owned() } else { format!("{url}?mode=rwc") };
-    let writer = Database::connect(sqlite_options(&url, 1, false)).await?;
-    // The file and its journal mode exist before the first reader opens it.
-    writer.execute_unprepared("PRAGMA journal_mode").await?;
+    let writer = first_connection(&url).await?;
     let reader = Database::connect(sqlite_options(&url, READERS, true)).await?;
-    Ok(Connections { writer, reader })
+    Ok(Connections { writer, reader, pooled: false })
+}
+
+/// The file and its journal mode exist before the first reader opens it. Setting that mode needs the file for a moment
+/// alone, and SQLite does not wait for it.
+async fn first_connection(url: &str) -> Result<DatabaseConnection, StoreError> {
+    let mut tries = SQLITE_TRIES;
+    loop {
+        tries -= 1;
+        let connected = async {
+            let writer = Database::connect(sqlite_options(url, 1, false)).await?;
+            writer.execute_unprepared("PRAGMA journal_mode").await?;
+            Ok::<_, DbErr>(writer)
+        };
+        match connected.await {
+            Err(error) if tries > 0 && error.to_string().contains("locked") => breathe().await,
+            done => return Ok(done?),
+        }
+    }
 }
 
 fn sqlite_options(url: &str, connections: u32, read_only: bool) -> ConnectOptions {
@@ -54,42 +80,130 @@ fn sqlite_options(url: &str, connections: u32, read_only: bool) -> ConnectOption
     options
 }
 
-async fn connect_postgres(url: &str) -> Result<Connections, StoreError> {
-    let options = |connections: u32| {
-        let mut options = ConnectOptions::new(url);
-        options
-            .max_connections(connections)
-            .min_connections(1)
-            .acquire_timeout(Duration::from_secs(5))
-            .test_before_acquire_if_idle_for(Duration::from_secs(30))
-            .sqlx_logging(false);
-        options
+/// The options of every connection to PostgreSQL. A transaction pooler gives each transaction whatever server connection
+/// is free: nothing may be left behind on one, so no statement is kept, and none is asked for by name elsewhere.
+fn postgres_options(url: &str, connections: u32, pooled: bool) -> ConnectOptions {
+    let mut options = ConnectOptions::new(url);
+    options
+        .max_connections(connections)
+        .min_connections(1)
+        .acquire_timeout(Duration::from_secs(5))
+        .test_before_acquire_if_idle_for(Duration::from_secs(30))
+        .sqlx_logging(false);
+    options.map_sqlx_postgres_opts(move |options| {
+        // A pooler refuses this parameter; we store no floating point.
+        let options = options.extra_float_digits(None);
+        if pooled { options.statement_cache_capacity(0) } else { options }
+    });
+    options
+}
+
+async fn connect_postgres(url: &str, pooled: Option<bool>) -> Result<Connections, StoreError> {
+    let pooled = match pooled {
+        Some(known) => known,
+        None => behind_a_pooler(url).await?,
     };
-    Ok(Connections { writer: Database::connect(options(2)).await?, reader: Database::connect(options(READERS)).await? })
+    if pooled {
+        tracing::info!("the database is behind a transaction pooler: nothing is kept on its connections");
+    }
+    let writer = Database::connect(postgres_options(url, 2, pooled)).await?;
+    let reader = Database::connect(postgres_options(url, READERS, pooled)).await?;
+    Ok(Connections { writer, reader, pooled })
+}
+
+/// Whether two connections of ours can be one at the server: then somebody in between hands them out, transaction by
+/// transaction. Asked by the simple protocol, which needs no statement to be kept.
+async fn behind_a_pooler(url: &str) -> Result<bool, StoreError> {
+    let options: PgConnectOptions = url.parse().map_err(|error: sqlx::Error| StoreError::from_sqlx(&error))?;
+    let options = options.extra_float_digits(None).statement_cache_capacity(0);
+    let connect = || async { options.connect().await.map_err(|error| StoreError::from_sqlx(&error)) };
+    let (mut one, mut two) = (connect().await?, connect().await?);
+    let mut found = false;
+    // Others may use the pool at this very moment: asked a few times.
+    for _ in 0..3 {
+        found |= process(&mut one).await? == process(&mut two).await?;
+    }
+    for connection in [one, two] {
+        // Whatever becomes of the goodbye, the connection is gone.
+        drop(connection.close().await);
+    }
+    Ok(found)
+}
+
+async fn process(connection: &mut PgConnection) -> Result<i32, StoreError> {
+    let row = sqlx::raw_sql("SELECT pg_backend_pid()").fetch_one(connection).await;
+    row.and_then(|row| row.try_get(0)).map_err(|error| StoreError::from_sqlx(&error))
+}
+
+/// Begins a transaction: the only way to write, and behind a pooler the only way to read.
+pub(super) async fn begin(connection: &DatabaseConnection, pooled: bool) -> Result<DatabaseTransaction, StoreError> {
+    // A connection that the server has closed meanwhile is found out only by using it; there are two of them.
+    let mut tries = 3;
+    loop {
+        tries -= 1;
+        match begin_once(connection, pooled).await.map_err(StoreError::from) {
+            Err(error) if tries > 0 && error.may_pass() => tracing::debug!(%error, "the database is asked once more"),
+            begun => return begun,
+        }
+    }
+}
+
+async fn begin_once(connection: &DatabaseConnection, pooled: bool) -> Result<DatabaseTransaction, DbErr> {
+    // Immediate: a deferred SQLite transaction that reads and then writes can fail at once with "database is locked".
+    let options =
+        TransactionOptions { sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate), ..Default::default() };
+    let tx = connection.begin_with_options(options).await?;
+    if pooled {
+        // Statements that somebody else left on this server connection may bear the names of ours.
+        tx.execute_unprepared("DEALLOCATE ALL").await?;
+    }
+    Ok(tx)
+}
+
+/// How often a SQLite file that others are opening is tried again, with a tenth of a second in between.
+const SQLITE_TRIES: u32 = 50;
+
+/// The pause between two of these tries.
+async fn breathe() {
+    drop(tokio::time::timeout(Duration::from_millis(100), std::future::pending::<()>()).await);
 }
 
 /// Brings the schema up to date; replicas that start together wait for each other.
-pub(super) async fn migrate(connection: &DatabaseConnection) -> Result<(), StoreError> {
+pub(super) async fn migrate(connection: &DatabaseConnection, pooled: bool) -> Result<(), StoreError> {
     if connection.get_database_backend() != DbBackend::Postgres {
-        Migrator::up(connection, None).await?;
+        let mut tries = SQLITE_TRIES;
+        // Another process may be applying the same step: what it has applied is not ours any more.
+        while let Err(error) = Migrator::up(connection, None).await {
+            let text = error.to_string();
+            tries -= 1;
+            let raced = ["locked", "already exists", "UNIQUE constraint", "duplicate column"];
+            if tries == 0 || !raced.iter().any(|words| text.contains(words)) {
+                return Err(error.into());
+            }
+            breathe().await;
+        }
         return Ok(());
     }
-    use sea_orm::TransactionTrait as _;
-    // A transaction-scoped lock, so that it also holds behind a transaction pooler. The steps run on another connection.
-    let lock = connection.begin().await?;
+    // Lock and steps in one transaction on one connection: it holds behind a pooler, and a death leaves nothing behind.
+    let tx = begin(connection, pooled).await?;
     let take = Statement::from_sql_and_values(
         DbBackend::Postgres,
         "SELECT pg_advisory_xact_lock($1)",
         [MIGRATION_LOCK.into()],
     );
-    lock.execute_raw(take).await?;
-    let migrated = Migrator::up(connection, None).await;
-    lock.commit().await?;
-    Ok(migrated?)
+    tx.execute_raw(take).await?;
+    Migrator::up(&tx, None).await?;
+    tx.commit().await?;
+    Ok(())
 }
 
 /// The migrations not yet applied, by name.
-pub(super) async fn pending_migrations(connection: &DatabaseConnection) -> Result<Vec<String>, StoreError> {
-    let pending = Migrator::get_pending_migrations(connection).await?;
+pub(super) async fn pending_migrations(
+    connection: &DatabaseConnection,
+    pooled: bool,
+) -> Result<Vec<String>, StoreError> {
+    let tx = begin(connection, pooled).await?;
+    let pending = Migrator::get_pending_migrations(&tx).await?;
+    tx.commit().await?;
     Ok(pending.iter().map(|step| step.name().to_owned()).collect())
 }

@@ -1,8 +1,10 @@
 //! Drafts: loaded whole, saved by compare-and-set on the revision.
 
 use sea_orm::{
-    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, PaginatorTrait as _, QueryFilter as _,
-    QueryOrder as _, sea_query::Expr,
+    ActiveValue::Set,
+    ColumnTrait as _, Condition, ConnectionTrait, EntityTrait as _, PaginatorTrait as _, QueryFilter as _,
+    QueryOrder as _, QuerySelect as _,
+    sea_query::{Expr, ExprTrait as _},
 };
 
 use super::{StoreError, entity::drafts, to_json};
@@ -121,6 +123,48 @@ pub async fn active_of<C: ConnectionTrait>(
         .await?
         .map(read)
         .transpose()
+}
+
+/// Drafts whose summary was shown before then, waits still, and whose person was not told of an outage under it.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or a row cannot be read.
+pub async fn summaries_shown_before<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    before: Timestamp,
+    limit: u64,
+) -> Result<Vec<Draft>, StoreError> {
+    let untold = Condition::any()
+        .add(drafts::Column::Nudged.is_null())
+        .add(Expr::col(drafts::Column::Nudged).not_equals(drafts::Column::Revision));
+    let rows = drafts::Entity::find()
+        .filter(drafts::Column::BotId.eq(bot.0))
+        .filter(drafts::Column::State.eq(DraftState::Summary.name()))
+        .filter(drafts::Column::UpdatedAt.lt(before.0))
+        .filter(untold)
+        .order_by_asc(drafts::Column::UpdatedAt)
+        .limit(limit)
+        .all(db)
+        .await?;
+    rows.into_iter().map(read).collect()
+}
+
+/// Notes that the person of this summary was told. `false` when they were, or the draft has moved on.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn note_nudge<C: ConnectionTrait>(db: &C, draft: &Draft) -> Result<bool, StoreError> {
+    let untold = Condition::any().add(drafts::Column::Nudged.is_null()).add(drafts::Column::Nudged.ne(draft.revision));
+    let noted = drafts::Entity::update_many()
+        .col_expr(drafts::Column::Nudged, Expr::value(draft.revision))
+        .filter(drafts::Column::Id.eq(draft.id.0))
+        .filter(drafts::Column::State.eq(DraftState::Summary.name()))
+        .filter(drafts::Column::Revision.eq(draft.revision))
+        .filter(untold)
+        .exec(db)
+        .await?;
+    Ok(noted.rows_affected == 1)
 }
 
 /// How many open drafts a person has.

@@ -31,6 +31,11 @@ impl StoreError {
         Self::Corrupt { table, row: row.to_string(), what: what.to_string() }
     }
 
+    /// The same from a connection that was used directly.
+    pub(super) fn from_sqlx(error: &sea_orm::sqlx::Error) -> Self {
+        Self::Unavailable(error.to_string())
+    }
+
     /// Whether the same call may work when it is simply made again.
     #[must_use]
     pub fn may_pass(&self) -> bool {
@@ -52,6 +57,29 @@ impl std::fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
+/// What a database says when the statement is not to blame: a race, a server that goes down, comes up or is full, a pooler
+/// that has lost it, a full disk.
+const PASSING: [&str; 18] = [
+    "deadlock",
+    "could not serialize",
+    "terminating connection",
+    "starting up",
+    "shutting down",
+    "in recovery mode",
+    "too many clients",
+    "remaining connection slots",
+    "error communicating",
+    "pool timed out",
+    "server conn crashed",
+    "server closed the connection",
+    "server_login",
+    "query_wait_timeout",
+    "database or disk is full",
+    "No space left",
+    "could not extend file",
+    "readonly database",
+];
+
 impl From<DbErr> for StoreError {
     fn from(error: DbErr) -> Self {
         if let Some(SqlErr::UniqueConstraintViolation(what) | SqlErr::ForeignKeyConstraintViolation(what)) =
@@ -63,17 +91,14 @@ impl From<DbErr> for StoreError {
             DbErr::Conn(_) | DbErr::ConnectionAcquire(_) => Self::Unavailable(error.to_string()),
             DbErr::Exec(ref inner) | DbErr::Query(ref inner) => {
                 let text = inner.to_string();
-                // PostgreSQL: a deadlock, a serialisation failure, a server going down or coming up.
-                let passing = [
-                    "deadlock",
-                    "could not serialize",
-                    "terminating connection",
-                    "starting up",
-                    "shutting down",
-                    "database is locked",
-                    "error communicating",
-                ];
-                if passing.iter().any(|part| text.contains(part)) {
+                if text.contains("database is locked") {
+                    return Self::Unavailable(
+                        "another process has held the SQLite file for longer than we wait: only one service may write \
+                         to it, and no copying tool may lock it"
+                            .to_owned(),
+                    );
+                }
+                if PASSING.iter().any(|part| text.contains(part)) {
                     Self::Unavailable(text)
                 } else {
                     Self::Refused(text)

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 
 use sea_orm::{
     ActiveValue::{NotSet, Set},
-    ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _, QuerySelect as _,
+    ColumnTrait as _, ConnectionTrait, EntityTrait as _, ExprTrait as _, QueryFilter as _, QueryOrder as _,
+    QuerySelect as _,
     sea_query::{Expr, OnConflict},
 };
 use sha2::{Digest as _, Sha256};
@@ -180,6 +181,21 @@ pub async fn try_later<C: ConnectionTrait>(db: &C, row: i64, error: &str, at: Ti
     inbox::Entity::update_many()
         .col_expr(inbox::Column::LeaseUntil, Expr::value(at.0))
         .col_expr(inbox::Column::Error, Expr::value(error))
+        .filter(inbox::Column::Id.eq(row))
+        .filter(inbox::Column::State.eq("new"))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// Gives a claimed row back untouched: its turn has not come, and that was no try.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn wait_turn<C: ConnectionTrait>(db: &C, row: i64, now: Timestamp) -> Result<(), StoreError> {
+    inbox::Entity::update_many()
+        .col_expr(inbox::Column::LeaseUntil, Expr::value(now.0))
+        .col_expr(inbox::Column::Attempts, Expr::col(inbox::Column::Attempts).sub(1))
         .filter(inbox::Column::Id.eq(row))
         .filter(inbox::Column::State.eq("new"))
         .exec(db)

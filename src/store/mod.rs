@@ -4,6 +4,7 @@
 //! door through which an operation changes. Reads go to connections of their own and never wait for a writer.
 
 mod backend;
+pub mod backlog;
 pub mod cards;
 pub mod cases;
 pub mod crm_steps;
@@ -19,10 +20,12 @@ pub mod operations;
 pub mod outbox;
 pub mod people;
 pub mod purge;
+mod reader;
 pub mod set_back;
 pub mod settings;
 pub mod slots;
 pub mod steps;
+mod wake;
 mod writer;
 
 use sea_orm::{DatabaseConnection, EntityTrait as _, QuerySelect as _};
@@ -30,13 +33,15 @@ use sea_orm::{DatabaseConnection, EntityTrait as _, QuerySelect as _};
 use crate::points::Points;
 
 pub use error::StoreError;
+pub use reader::Reader;
 pub use writer::Tx;
 
 /// The database of one process.
 #[derive(Debug, Clone)]
 pub struct Store {
-    reader: DatabaseConnection,
+    reader: Reader,
     raw_writer: DatabaseConnection,
+    pooled: bool,
     writer: writer::Writer,
     points: Points,
 }
@@ -55,8 +60,29 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the database cannot be reached or opened.
     pub async fn connect_watched(url: &str, points: Points) -> Result<Self, StoreError> {
-        let backend::Connections { writer, reader } = backend::connect(url).await?;
-        Ok(Self { reader, writer: writer::Writer::start(writer.clone(), points.clone()), raw_writer: writer, points })
+        Self::connect_as(url, None, points).await
+    }
+
+    /// The same, where somebody knows whether a transaction pooler stands in between (PostgreSQL only); otherwise it is
+    /// found out.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be reached or opened.
+    pub async fn connect_as(url: &str, pooled: Option<bool>, points: Points) -> Result<Self, StoreError> {
+        let backend::Connections { writer, reader, pooled } = backend::connect(url, pooled).await?;
+        Ok(Self {
+            reader: Reader::new(reader, pooled),
+            writer: writer::Writer::start(writer.clone(), pooled, points.clone()),
+            raw_writer: writer,
+            pooled,
+            points,
+        })
+    }
+
+    /// Whether a transaction pooler stands between us and the server.
+    #[must_use]
+    pub fn is_pooled(&self) -> bool {
+        self.pooled
     }
 
     /// Where the process may die.
@@ -70,7 +96,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when a step cannot be applied.
     pub async fn migrate(&self) -> Result<(), StoreError> {
-        backend::migrate(&self.raw_writer).await
+        backend::migrate(&self.raw_writer, self.pooled).await
     }
 
     /// The schema steps not yet applied, by name.
@@ -78,12 +104,12 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the database cannot be asked.
     pub async fn pending_migrations(&self) -> Result<Vec<String>, StoreError> {
-        backend::pending_migrations(&self.raw_writer).await
+        backend::pending_migrations(&self.raw_writer, self.pooled).await
     }
 
     /// Where to read from.
     #[must_use]
-    pub fn reader(&self) -> &DatabaseConnection {
+    pub fn reader(&self) -> &Reader {
         &self.reader
     }
 

@@ -7,12 +7,10 @@
 use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::{FutureExt as _, future::BoxFuture};
-use sea_orm::{
-    DatabaseConnection, DatabaseTransaction, DbErr, SqliteTransactionMode, TransactionOptions, TransactionTrait as _,
-};
-use tokio::sync::{mpsc, oneshot};
+use sea_orm::{DatabaseConnection, DatabaseTransaction, TransactionTrait as _};
+use tokio::sync::{Notify, mpsc, oneshot};
 
-use super::StoreError;
+use super::{StoreError, backend};
 use crate::points::Points;
 
 /// The transaction a work runs in. Shared, so that it can travel through a handler tree; it is committed only when no
@@ -37,6 +35,7 @@ struct Work {
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
     works: mpsc::Sender<Work>,
+    committed: Arc<Notify>,
     _task: Arc<Task>,
 }
 
@@ -59,15 +58,24 @@ impl std::fmt::Debug for Work {
 impl Writer {
     /// Starts the writer over `connection`.
     #[expect(clippy::disallowed_methods, reason = "the task is owned by the `Writer` and ends with it")]
-    pub(super) fn start(connection: DatabaseConnection, points: Points) -> Self {
+    pub(super) fn start(connection: DatabaseConnection, pooled: bool, points: Points) -> Self {
         let (works, mut waiting) = mpsc::channel::<Work>(WAITING);
+        let committed = Arc::new(Notify::new());
+        let wrote = Arc::clone(&committed);
+        let door = Door { connection, pooled, points };
         let task = tokio::spawn(async move {
             let mut group = Vec::with_capacity(GROUP);
             while waiting.recv_many(&mut group, GROUP).await > 0 {
-                commit_group(&connection, &points, std::mem::take(&mut group)).await;
+                commit_group(&door, std::mem::take(&mut group)).await;
+                wrote.notify_one();
             }
         });
-        Self { works, _task: Arc::new(Task(task)) }
+        Self { works, committed, _task: Arc::new(Task(task)) }
+    }
+
+    /// Told after each group of works.
+    pub(super) fn committed(&self) -> &Arc<Notify> {
+        &self.committed
     }
 
     /// Runs `work` in a transaction, perhaps together with others, and returns its result after the commit.
@@ -92,13 +100,17 @@ impl Writer {
     }
 }
 
-async fn commit_group(connection: &DatabaseConnection, points: &Points, group: Vec<Work>) {
-    points.pass("store.begin").await;
-    let together = if group.len() == 1 {
-        Err(StoreError::Stale("group of one"))
-    } else {
-        run_together(connection, points, &group).await
-    };
+/// Where transactions are begun, and who watches them.
+struct Door {
+    connection: DatabaseConnection,
+    pooled: bool,
+    points: Points,
+}
+
+async fn commit_group(door: &Door, group: Vec<Work>) {
+    door.points.pass("store.begin").await;
+    let together =
+        if group.len() == 1 { Err(StoreError::Stale("group of one")) } else { run_together(door, &group).await };
     match together {
         Ok(outcomes) => {
             for (work, outcome) in group.into_iter().zip(outcomes) {
@@ -108,39 +120,28 @@ async fn commit_group(connection: &DatabaseConnection, points: &Points, group: V
         }
         Err(_) => {
             for work in group {
-                let outcome = run_alone(connection, points, &work).await;
+                let outcome = run_alone(door, &work).await;
                 drop(work.done.send(outcome));
             }
         }
     }
 }
 
-async fn begin(connection: &DatabaseConnection) -> Result<DatabaseTransaction, DbErr> {
-    // Immediate: a deferred SQLite transaction that reads and then writes can fail at once with "database is locked".
-    let options =
-        TransactionOptions { sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate), ..Default::default() };
-    connection.begin_with_options(options).await
-}
-
-async fn run_together(
-    connection: &DatabaseConnection,
-    points: &Points,
-    group: &[Work],
-) -> Result<Vec<Outcome>, StoreError> {
-    let outer = begin(connection).await?;
+async fn run_together(door: &Door, group: &[Work]) -> Result<Vec<Outcome>, StoreError> {
+    let outer = backend::begin(&door.connection, door.pooled).await?;
     let mut outcomes = Vec::with_capacity(group.len());
     for work in group {
         let savepoint = outer.begin().await?;
         outcomes.push(run_in(savepoint, &Points::default(), work).await);
     }
-    points.pass("store.commit").await;
+    door.points.pass("store.commit").await;
     outer.commit().await?;
-    points.pass("store.committed").await;
+    door.points.pass("store.committed").await;
     Ok(outcomes)
 }
 
-async fn run_alone(connection: &DatabaseConnection, points: &Points, work: &Work) -> Outcome {
-    run_in(begin(connection).await?, points, work).await
+async fn run_alone(door: &Door, work: &Work) -> Outcome {
+    run_in(backend::begin(&door.connection, door.pooled).await?, &door.points, work).await
 }
 
 /// Runs one work and commits or undoes what it was given.

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use crate::{
+    clock::Timestamp,
     domain::input::{Act, Chat, ChatKind, Input, Person},
     ids::{ChatId, MessageId, UpdateId, UserId},
 };
@@ -88,18 +89,30 @@ pub fn decode(update: &Value) -> Input {
     }
     if let Some(message) = body("edited_message") {
         let act = if from_bot(message) { Act::Ignored { what: "an edit by a bot" } } else { Act::Edited };
-        return Input { from: sender(message), chat: chat(message), reply_to: None, act };
+        return Input { from: sender(message), chat: chat(message), reply_to: None, sent_at: None, act };
     }
     if let Some(member) = body("my_chat_member") {
         return membership(member);
     }
-    Input { from: None, chat: None, reply_to: None, act: Act::Ignored { what: "an update of another kind" } }
+    Input {
+        from: None,
+        chat: None,
+        reply_to: None,
+        sent_at: None,
+        act: Act::Ignored { what: "an update of another kind" },
+    }
 }
 
 fn tap(query: &Value) -> Input {
     let text = |key: &str| query.get(key).and_then(Value::as_str).map(str::to_owned);
     let Some(callback) = text("id") else {
-        return Input { from: None, chat: None, reply_to: None, act: Act::Ignored { what: "a callback without id" } };
+        return Input {
+            from: None,
+            chat: None,
+            reply_to: None,
+            sent_at: None,
+            act: Act::Ignored { what: "a callback without id" },
+        };
     };
     let message = query.get("message").filter(|message| message.is_object());
     // A business chat is another space with perhaps the same chat number: answered, never acted on.
@@ -110,20 +123,27 @@ fn tap(query: &Value) -> Input {
         from: query.get("from").and_then(person),
         chat: message.and_then(chat),
         reply_to: None,
+        sent_at: None,
         act: Act::Tap { callback, data, message: number.map(MessageId) },
     }
 }
 
 fn from_message(message: &Value) -> Input {
     let (from, chat) = (sender(message), chat(message));
-    let ignored = |what| Input { from: None, chat, reply_to: None, act: Act::Ignored { what } };
+    let ignored = |what| Input { from: None, chat, reply_to: None, sent_at: None, act: Act::Ignored { what } };
     if let Some(to) = message.get("migrate_to_chat_id").and_then(Value::as_i64) {
-        return Input { from: None, chat, reply_to: None, act: Act::ChatMoved { to: ChatId(to) } };
+        return Input { from: None, chat, reply_to: None, sent_at: None, act: Act::ChatMoved { to: ChatId(to) } };
     }
     // The new supergroup says where it came from: the same news from the other side.
     if let (Some(old), Some(new)) = (message.get("migrate_from_chat_id").and_then(Value::as_i64), chat) {
         let was = Chat { id: ChatId(old), kind: ChatKind::Group, thread: None };
-        return Input { from: None, chat: Some(was), reply_to: None, act: Act::ChatMoved { to: new.id } };
+        return Input {
+            from: None,
+            chat: Some(was),
+            reply_to: None,
+            sent_at: None,
+            act: Act::ChatMoved { to: new.id },
+        };
     }
     if message.get("business_connection_id").is_some() {
         return ignored("a message of a business chat");
@@ -149,7 +169,9 @@ fn from_message(message: &Value) -> Input {
         Act::Media { kind, album }
     };
     let reply_to = walk(message, &["reply_to_message", "message_id"]).and_then(Value::as_i64).map(MessageId);
-    Input { from, chat, reply_to, act }
+    // Telegram writes whole seconds.
+    let sent_at = message.get("date").and_then(Value::as_i64).map(|date| Timestamp(date.saturating_mul(1_000)));
+    Input { from, chat, reply_to, sent_at, act }
 }
 
 /// A command starts with a slash and a name of Latin letters, digits and underscores; anything else is text.
@@ -179,11 +201,18 @@ fn membership(member: &Value) -> Input {
                 from: None,
                 chat: chat(member),
                 reply_to: None,
+                sent_at: None,
                 act: Act::Ignored { what: "a membership of another kind" },
             };
         }
     };
-    Input { from: member.get("from").and_then(person), chat: chat(member), reply_to: None, act: Act::Blocked(blocked) }
+    Input {
+        from: member.get("from").and_then(person),
+        chat: chat(member),
+        reply_to: None,
+        sent_at: None,
+        act: Act::Blocked(blocked),
+    }
 }
 
 fn walk<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {

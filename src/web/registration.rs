@@ -63,6 +63,12 @@ impl Registration {
         COMPARE_EVERY
     }
 
+    /// Whether nothing waited at Telegram when it was last asked.
+    #[must_use]
+    pub fn nothing_waits(&self) -> bool {
+        self.pending == Some(0)
+    }
+
     /// The error is the pause before the next try.
     async fn set(&mut self) -> Result<(), Duration> {
         // Pending updates are people's words: they are never dropped. The list is said in full, since Telegram remembers

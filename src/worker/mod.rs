@@ -7,6 +7,7 @@ mod clockwork;
 mod echo;
 mod kept;
 mod look;
+pub mod outage;
 pub mod remind;
 pub mod retain;
 mod send;

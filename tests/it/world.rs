@@ -135,6 +135,11 @@ impl World {
         self.service = Some(self.build().await);
     }
 
+    /// Ends the service where it stands.
+    pub(crate) fn stop(&mut self) {
+        self.service = None;
+    }
+
     /// Ends the service where it stands and starts it again.
     pub(crate) async fn restart(&mut self) {
         self.service = None;

@@ -39,6 +39,7 @@ texts! {
     DialogFormChanged = "dialog"."form_changed", Message, Nothing, [];
     DialogForwardedCommand = "dialog"."forwarded_command", Message, Nothing, [];
     DialogSummaryWaits = "dialog"."summary_waits", Message, Nothing, [];
+    DialogWeWereAway = "dialog"."we_were_away", Message, Nothing, [];
     DialogNoted = "dialog"."noted", Message, Nothing, ["answer"];
     DialogNoPlaces = "dialog"."no_places", Message, Nothing, [];
     DialogForgetLater = "dialog"."forget_later", Message, Nothing, [];

@@ -4,7 +4,10 @@ use sea_orm::{
     ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::Expr,
 };
 
-use super::{Stored, query::load};
+use super::{
+    Stored,
+    query::{load, load_free},
+};
 use crate::{
     clock::Timestamp,
     domain::{
@@ -66,7 +69,10 @@ pub async fn advance<C: ConnectionTrait>(
     policy: &Policy,
     author: &Author,
 ) -> Result<Advanced, StoreError> {
-    let Some(mut stored) = load(db, id).await? else { return Ok(Advanced::Gone) };
+    let found = if matches!(event, Event::Claimed { .. }) { load_free(db, id).await? } else { load(db, id).await? };
+    let Some(mut stored) = found else {
+        return Ok(if matches!(event, Event::Claimed { .. }) { Advanced::Stale } else { Advanced::Gone });
+    };
     if rev.is_some_and(|rev| rev != stored.rev) {
         return Ok(Advanced::Stale);
     }

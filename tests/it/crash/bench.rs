@@ -235,7 +235,7 @@ impl Bench {
     }
 }
 
-async fn given_up(reader: &sea_orm::DatabaseConnection) -> usize {
+async fn given_up(reader: &zayavka::store::Reader) -> usize {
     use sea_orm::{ColumnTrait as _, EntityTrait as _, QueryFilter as _};
     use zayavka::store::entity::outbox;
     let dropped = outbox::Entity::find().filter(outbox::Column::State.eq("dropped")).all(reader).await.unwrap();
