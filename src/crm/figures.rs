@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Crm;
 use crate::{
-    catalog::profile::model::Verify,
+    catalog::profile::{model::Verify, template::Template},
     domain::{operation::OnAbsent, outcome::Promise},
 };
 
@@ -102,6 +102,15 @@ impl Crm {
         (self.promise() == Promise::Searchable && settle < floor).then(|| {
             format!("settle is {settle:?}, but a request given up on may go on for so long and show so late that a miss means something only after {floor:?}")
         })
+    }
+
+    /// Whether our key also travels in a header of the create: an idempotency key the CRM minds whatever becomes of its
+    /// fields.
+    #[must_use]
+    pub fn key_is_a_header(&self) -> bool {
+        let names_key = |value: &Template| value.names().iter().any(|name| name.starts_with("ext."));
+        let ticket = self.profile.steps.iter().find(|step| step.is_ticket());
+        ticket.is_some_and(|step| step.request.headers.iter().any(|(_, value)| names_key(value)))
     }
 
     fn floor(&self) -> Duration {

@@ -1,6 +1,6 @@
 //! Whether the CRM keeps our key. Many drop a field they do not know without a word, and then every lookup says "not
-//! there". So the first ticket of an installation is read back, once; if it does not show our key, staff are told and a
-//! miss counts for nothing from then on.
+//! there". So the first ticket of an installation is read back, once; if it does not show our key, staff are told and no
+//! search counts for anything from then on, until a ticket made later shows the key.
 
 use super::Worker;
 use crate::{
@@ -77,8 +77,8 @@ impl Worker {
         write.await
     }
 
-    /// Whether a miss proves nothing, since this CRM does not keep our key.
-    pub(super) async fn misses_prove_nothing(&self) -> Result<bool, StoreError> {
+    /// Whether a ticket read back has shown that this CRM does not keep our key.
+    pub(super) async fn key_is_known_dropped(&self) -> Result<bool, StoreError> {
         let known = settings::get(self.store.reader(), KEY_IN_CRM).await?;
         Ok(known.is_some_and(|known| known == format!("dropped {}", self.crm.fingerprint())))
     }

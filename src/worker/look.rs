@@ -1,20 +1,20 @@
 //! Looking: by our key after an unknown outcome and for late twins, by number when staff named one.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use super::{Did, Worker, did};
 use crate::{
     crm::limiter::Sign,
     domain::{
-        operation::Event,
-        outcome::{Look, Verified},
+        operation::{Event, Policy, State},
+        outcome::{Look, Promise, Verified},
         ticket::Ticket,
     },
     ids::Marker,
     metrics::{self, Counter},
     store::{
         StoreError,
-        operations::{self, Stored},
+        operations::{self, Author, Stored},
     },
 };
 
@@ -32,11 +32,14 @@ impl Worker {
         if let Some(sign) = Sign::of_look(&look) {
             self.limiter.lock().unwrap_or_else(PoisonError::into_inner).note(self.clock.now(), sign);
         }
+        if let Look::Missed | Look::Unsure { .. } = look
+            && matches!(stored.operation.state, State::Unknown { .. })
+            && self.key_is_known_dropped().await?
+        {
+            return self.give_up_looking(&stored).await;
+        }
         let (event, detail) = match look {
             Look::Found { tickets } => (Event::Found { tickets, asked_at }, None),
-            Look::Missed if self.misses_prove_nothing().await? => {
-                (Event::LookImpossible, Some("the CRM does not keep our key: a miss proves nothing".to_owned()))
-            }
             Look::Missed => (Event::Missed { asked_at }, None),
             Look::Unsure { detail, wait } => {
                 let pause = self.policy.spacing.max(wait.unwrap_or_default());
@@ -45,6 +48,19 @@ impl Worker {
             Look::Impossible => (Event::LookImpossible, None),
         };
         Ok(did(self.tell(&stored, event, detail).await?.is_some()))
+    }
+
+    /// Nothing a search shows or does not show means anything where our key is dropped: a person is asked at once. Where
+    /// the key's field is also what makes a repeat harmless, a repeat would double.
+    async fn give_up_looking(&self, stored: &Stored) -> Result<Did, StoreError> {
+        let detail = Some("the CRM does not keep our key: no search means anything".to_owned());
+        let author = Author { detail, ..self.author.clone() };
+        let policy = if self.crm.key_is_a_header() {
+            Arc::clone(&self.policy)
+        } else {
+            Arc::new(Policy { promise: Promise::Blind, ..(*self.policy).clone() })
+        };
+        Ok(did(self.tell_by(stored, Event::LookImpossible, Some(stored.rev), author, policy).await?.is_some()))
     }
 
     pub(super) async fn check(&self, stored: Stored, number: &str) -> Result<Did, StoreError> {

@@ -203,7 +203,18 @@ impl Worker {
         rev: Option<i64>,
         author: Author,
     ) -> Result<Option<Stored>, StoreError> {
-        let (id, policy, at) = (stored.operation.id, Arc::clone(&self.policy), self.clock.now());
+        self.tell_by(stored, event, rev, author, Arc::clone(&self.policy)).await
+    }
+
+    async fn tell_by(
+        &self,
+        stored: &Stored,
+        event: Event,
+        rev: Option<i64>,
+        author: Author,
+        policy: Arc<Policy>,
+    ) -> Result<Option<Stored>, StoreError> {
+        let (id, at) = (stored.operation.id, self.clock.now());
         let name = event.name();
         let shared = Arc::new((event, author));
         let advanced = self

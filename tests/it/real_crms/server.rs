@@ -142,10 +142,12 @@ impl Drop for Server {
     }
 }
 
-/// The folder of a server that is ready to be started; another script or seed makes another folder.
+/// The folder of a server that is ready to be started; another script or seed makes another folder, and so does another
+/// place: a server's configuration names its database by its whole path, so a copied folder would write elsewhere.
 fn made(recipe: &Recipe) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/real_crms");
     let mut hash = Sha256::new();
+    hash.update(env!("CARGO_TARGET_TMPDIR"));
     for file in recipe.reads.iter().chain([&recipe.script]) {
         hash.update(fs::read(here.join(file)).expect("a script"));
     }
