@@ -3,6 +3,7 @@
 mod check;
 mod desk;
 mod doctor;
+mod form;
 mod migrate;
 mod ops;
 mod person;
@@ -74,11 +75,14 @@ enum Command {
     /// The database's schema.
     #[command(subcommand)]
     Migrate(migrate::MigrateCommand),
+    /// A form before anybody fills it in.
+    #[command(subcommand)]
+    Form(form::FormCommand),
     /// What staff can do in chat, for a shell.
     Ops(ops::OpsArgs),
     /// What happened to one request: tap, stored, sent, no answer, looked up, linked, by whom.
     Why(why::WhyArgs),
-    /// What is not as it should be.
+    /// Look at the live parts: token, who takes the updates, database, CRM, clock; or at two tickets that look like one.
     Doctor(doctor::DoctorArgs),
 }
 
@@ -96,6 +100,7 @@ pub async fn run(arguments: Vec<std::ffi::OsString>) -> ExitCode {
         Command::Sandbox(args) => sandbox::run(&args, cli.common.json).await,
         Command::Run(args) => service::run(&cli.common.config, &args).await,
         Command::Check => check::run(&cli.common.config, cli.common.json),
+        Command::Form(command) => form::run(&cli.common.config, &command, cli.common.json),
         Command::Ops(args) => ops::run(&cli.common.config, args, cli.common.json).await,
         Command::Why(args) => why::run(&cli.common.config, &args, cli.common.json).await,
         Command::Doctor(args) => doctor::run(&cli.common.config, &args, cli.common.json).await,
