@@ -20,7 +20,8 @@ use tokio::sync::Mutex;
 use super::{
     answer::Answer,
     auth::{MASK, Wire},
-    clean, request,
+    clean::{self, Origin},
+    request,
     scope::{self, Secrets, Vars},
     transport::{Heard, Transport},
 };
@@ -82,16 +83,32 @@ pub(super) enum NoToken {
     Later { why: String, wait: Option<Duration> },
 }
 
+/// A token to be used now.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct Bearer {
+    pub(super) token: String,
+    /// Where its answer says the API is: `https://host[:port]`.
+    pub(super) base: Option<String>,
+}
+
 /// A token as it is kept.
 #[derive(Clone, Serialize, Deserialize)]
 struct Held {
     token: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base: Option<String>,
     /// The next refresh token.
     refresh: Option<String>,
     /// Which configured credentials it came from: other ones begin anew.
     seed: String,
     got: Timestamp,
     until: Timestamp,
+}
+
+impl Held {
+    fn bearer(&self) -> Bearer {
+        Bearer { token: self.token.clone(), base: self.base.clone() }
+    }
 }
 
 impl fmt::Debug for Held {
@@ -143,7 +160,7 @@ impl Keeper {
     }
 
     /// A token that lives long enough to be used now.
-    pub(super) async fn token(&self, asking: Asking<'_>) -> Result<String, NoToken> {
+    pub(super) async fn token(&self, asking: Asking<'_>) -> Result<Bearer, NoToken> {
         let mut held = self.held.lock().await;
         let seed = seed(asking.secrets);
         if let Some(token) = self.living(held.as_ref(), &seed, asking.auth) {
@@ -165,7 +182,7 @@ impl Keeper {
     }
 
     /// Under both locks: what another process renewed meanwhile is as good as what we would get.
-    async fn renew(&self, held: &mut Option<Held>, seed: &str, asking: Asking<'_>) -> Result<String, NoToken> {
+    async fn renew(&self, held: &mut Option<Held>, seed: &str, asking: Asking<'_>) -> Result<Bearer, NoToken> {
         *held = self.stored().await?;
         if let Some(token) = self.living(held.as_ref(), seed, asking.auth) {
             return Ok(token);
@@ -185,12 +202,12 @@ impl Keeper {
         new.refresh = new.refresh.or((!refresh.is_empty()).then_some(refresh));
         let text = serde_json::to_string(&new).map_err(|error| later(error.to_string()))?;
         // Kept here too: the one before is spent, whatever becomes of the write.
-        let token = new.token.clone();
+        let bearer = new.bearer();
         self.remember(&new);
         *held = Some(new);
         self.store.save(&self.name, text).await.map_err(later)?;
         tracing::info!(crm.token = %self.name, "a new token for the CRM");
-        Ok(token)
+        Ok(bearer)
     }
 
     fn read(&self, answer: &Answer, asking: Asking<'_>) -> Result<Held, NoToken> {
@@ -202,7 +219,8 @@ impl Keeper {
                 let told = of(&asking.auth.expires_in).and_then(|text| text.parse().ok()).map(Duration::from_secs);
                 let got = self.store.now();
                 let until = got.plus(told.unwrap_or(asking.auth.lifetime));
-                Ok(Held { token, refresh: of(&asking.auth.refresh), seed: String::new(), got, until })
+                let base = of(&asking.auth.base_url).map(|text| base(&text, asking.auth)).transpose()?;
+                Ok(Held { token, base, refresh: of(&asking.auth.refresh), seed: String::new(), got, until })
             }
             (400 | 401 | 403, _) => Err(NoToken::Refused(format!("no token: {}", reason(answer)))),
             _ => Err(NoToken::Later { why: format!("no token: {}", answer.seen()), wait: None }),
@@ -224,9 +242,9 @@ impl Keeper {
         true
     }
 
-    fn living(&self, held: Option<&Held>, seed: &str, auth: &TokenAuth) -> Option<String> {
+    fn living(&self, held: Option<&Held>, seed: &str, auth: &TokenAuth) -> Option<Bearer> {
         let end = self.store.now().plus(auth.margin.min(auth.lifetime / 2));
-        held.filter(|held| held.seed == seed && held.until > end).map(|held| held.token.clone())
+        held.filter(|held| held.seed == seed && held.until > end).map(Held::bearer)
     }
 
     async fn stored(&self) -> Result<Option<Held>, NoToken> {
@@ -235,6 +253,21 @@ impl Keeper {
         held.iter().for_each(|held| self.remember(held));
         Ok(held)
     }
+}
+
+/// The address of the API as a token's answer names it, if it lies where the profile says: else a forged answer would
+/// send the token, and people's answers, to anybody.
+fn base(text: &str, auth: &TokenAuth) -> Result<String, NoToken> {
+    let refused =
+        || NoToken::Refused("the token's answer names an address of the API that is none of `base_hosts`".to_owned());
+    let origin = Origin::of(text.trim()).ok_or_else(refused)?;
+    let known = |host: &String| {
+        if host.starts_with('.') { origin.host().ends_with(host.as_str()) } else { origin.host() == host }
+    };
+    if origin.is_open_wire() || !auth.base_hosts.iter().any(known) {
+        return Err(refused());
+    }
+    Ok(origin.to_string())
 }
 
 fn later(why: String) -> NoToken {

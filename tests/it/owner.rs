@@ -153,6 +153,12 @@ impl Bench {
         (output.status.code(), told(&output))
     }
 
+    async fn control(&self, path: &str, body: Value) {
+        let url = format!("{}/sandbox/{path}", self.world.api_url());
+        let status = self.http.post(url).json(&body).send().await.expect("it answers").status();
+        assert_eq!(status, 200, "{path}");
+    }
+
     async fn call(&self, method: &str, payload: Value) -> Value {
         let url = format!("{}/bot{}/{method}", self.world.api_url(), self.world.token());
         self.http.post(url).json(&payload).send().await.expect("it answers").json().await.expect("JSON")
@@ -187,14 +193,11 @@ async fn the_doctor_finds_all_well_and_says_what_is_not() {
     assert_eq!((code, &updates["well"]), (Some(1), &json!(false)), "{findings}");
     assert!(updates["said"].as_str().is_some_and(|said| said.contains("webhook")), "{updates}");
     bench.call("deleteWebhook", json!({})).await;
-    bench.config("1:WRONG", "127.0.0.1:9", "");
+    bench.control("telegram/faults", json!({"on": "getMe", "do": "error_before", "status": 401})).await;
     let (code, findings) = bench.doctor().await;
-    assert_eq!((code, &part(&findings, "token")["well"]), (Some(1), &json!(false)));
-    assert!(!findings.to_string().contains("WRONG"), "{findings}");
-    bench.config(bench.world.token(), "127.0.0.1:9", "");
-    let down = format!("{}/sandbox/crm/down", bench.world.api_url());
-    let status = bench.http.post(down).json(&json!({"down": true})).send().await.expect("it answers").status();
-    assert_eq!(status, 200);
+    assert_eq!((code, &part(&findings, "token")["well"]), (Some(1), &json!(false)), "{findings}");
+    assert!(!findings.to_string().contains(bench.world.token()), "{findings}");
+    bench.control("crm/down", json!({"down": true})).await;
     let (code, findings) = bench.doctor().await;
     assert_eq!((code, &part(&findings, "CRM")["well"]), (Some(1), &json!(false)), "{findings}");
     bench.world.stop().await;
