@@ -14,11 +14,17 @@ mod sandbox;
 mod service;
 mod why;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::{self, Config, problem::Problems};
+use crate::{
+    app,
+    clock::{SystemClock, SystemDice},
+    config::{self, Config, problem::Problems},
+    store::Store,
+    worker::SharedTokens,
+};
 
 /// How a command ended, as the shell is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,4 +129,10 @@ fn complain(problems: &Problems) {
     for problem in problems.iter() {
         eprintln!("{problem}");
     }
+}
+
+/// The CRM's tokens as the service keeps them: asking with the configuration's own would spend one that may be used once.
+fn kept_tokens(config: &Config, store: Store) -> SharedTokens {
+    let holder = app::author(config, &SystemDice).worker;
+    SharedTokens { store, holder, patience: config.crm.request_timeout * 2, clock: Arc::new(SystemClock) }
 }

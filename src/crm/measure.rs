@@ -47,6 +47,12 @@ impl Crm {
         matches!(self.profile.auth, Auth::Token(_))
     }
 
+    /// Whether asking for a token may spend the refresh token it is asked with.
+    #[must_use]
+    pub fn spends_refresh_tokens(&self) -> bool {
+        matches!(&self.profile.auth, Auth::Token(auth) if auth.first_refresh.is_some())
+    }
+
     /// Takes a trial's ticket away, as the profile says how. `false` where it does not say.
     ///
     /// # Errors

@@ -17,6 +17,7 @@ mod measure;
 mod request;
 mod response;
 mod scope;
+mod seal;
 mod settings;
 mod show;
 mod sign;
@@ -246,7 +247,10 @@ impl Crm {
             .map_err(|error| not_sent(&error.0, None))?;
         let heard = self.transport.exchange(wire).await;
         let refused = matches!(&heard, Heard::Answer(answer) if answer.status == 401);
-        if refused && matches!(self.profile.auth, Auth::Token(_)) && self.tokens.refused(&token.token).await {
+        if refused
+            && matches!(self.profile.auth, Auth::Token(_))
+            && self.tokens.refused(&token.token, &self.fitted.secrets).await
+        {
             return Err(not_sent("the CRM refused the token; a new one is asked for", Some(WITH_A_NEW_TOKEN)));
         }
         Ok(heard)

@@ -1,8 +1,8 @@
 //! Tokens that are asked for: OAuth2 and session logins. One is kept for all, in the database.
 //!
 //! A refresh token may be used once: the answer brings the next one, and whoever loses that answer is locked out. So one
-//! process at a time asks (a mutex here, a lease between replicas), what came is stored before it is used, and others
-//! read it from there. A token the CRM refuses is renewed once; one that was fresh when it was refused means that the
+//! process at a time asks (a mutex here, a lease between replicas), what came is stored, sealed, before it is used, and
+//! others read it from there. A token the CRM refuses is renewed once; one that was fresh when it was refused means that the
 //! credentials themselves are no good.
 
 use std::{
@@ -23,6 +23,7 @@ use super::{
     clean::{self, Origin},
     request,
     scope::{self, Secrets, Vars},
+    seal::Seal,
     transport::{Heard, Transport},
 };
 use crate::{catalog::profile::model::TokenAuth, clock::Timestamp};
@@ -166,7 +167,7 @@ impl Keeper {
         if let Some(token) = self.living(held.as_ref(), &seed, asking.auth) {
             return Ok(token);
         }
-        *held = self.stored().await?;
+        *held = self.stored(asking.secrets).await?;
         if let Some(token) = self.living(held.as_ref(), &seed, asking.auth) {
             return Ok(token);
         }
@@ -183,7 +184,7 @@ impl Keeper {
 
     /// Under both locks: what another process renewed meanwhile is as good as what we would get.
     async fn renew(&self, held: &mut Option<Held>, seed: &str, asking: Asking<'_>) -> Result<Bearer, NoToken> {
-        *held = self.stored().await?;
+        *held = self.stored(asking.secrets).await?;
         if let Some(token) = self.living(held.as_ref(), seed, asking.auth) {
             return Ok(token);
         }
@@ -200,7 +201,7 @@ impl Keeper {
         seed.clone_into(&mut new.seed);
         // Some systems give the next refresh token, others go on with the one they have.
         new.refresh = new.refresh.or((!refresh.is_empty()).then_some(refresh));
-        let text = serde_json::to_string(&new).map_err(|error| later(error.to_string()))?;
+        let text = closed(&new, asking.secrets)?;
         // Kept here too: the one before is spent, whatever becomes of the write.
         let bearer = new.bearer();
         self.remember(&new);
@@ -228,7 +229,7 @@ impl Keeper {
     }
 
     /// The CRM refused this token. Whether asking again may help: it does not where the token was fresh.
-    pub(super) async fn refused(&self, token: &str) -> bool {
+    pub(super) async fn refused(&self, token: &str, secrets: &Secrets) -> bool {
         let mut held = self.held.lock().await;
         let now = self.store.now();
         let Some(ours) = held.as_mut().filter(|held| held.token == token) else { return true };
@@ -236,7 +237,7 @@ impl Keeper {
             return false;
         }
         ours.until = now;
-        if let Ok(text) = serde_json::to_string(ours) {
+        if let Ok(text) = closed(ours, secrets) {
             drop(self.store.save(&self.name, text).await);
         }
         true
@@ -247,8 +248,10 @@ impl Keeper {
         held.filter(|held| held.seed == seed && held.until > end).map(Held::bearer)
     }
 
-    async fn stored(&self) -> Result<Option<Held>, NoToken> {
-        let text = self.store.load(&self.name).await.map_err(later)?;
+    /// What other secrets sealed is as good as nothing: it belonged to other credentials.
+    async fn stored(&self, secrets: &Secrets) -> Result<Option<Held>, NoToken> {
+        let sealed = self.store.load(&self.name).await.map_err(later)?;
+        let text = sealed.and_then(|sealed| Seal::of(secrets)?.open(&sealed));
         let held: Option<Held> = text.and_then(|text| serde_json::from_str(&text).ok());
         held.iter().for_each(|held| self.remember(held));
         Ok(held)
@@ -272,6 +275,12 @@ fn base(text: &str, auth: &TokenAuth) -> Result<String, NoToken> {
 
 fn later(why: String) -> NoToken {
     NoToken::Later { why, wait: None }
+}
+
+fn closed(held: &Held, secrets: &Secrets) -> Result<String, NoToken> {
+    let text = serde_json::to_string(held).map_err(|error| later(error.to_string()))?;
+    let sealed = Seal::of(secrets).and_then(|seal| seal.close(&text));
+    sealed.ok_or_else(|| later("the CRM's token cannot be sealed".to_owned()))
 }
 
 /// A mark of the configured credentials that says nothing about them.

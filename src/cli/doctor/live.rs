@@ -9,12 +9,11 @@ use serde_json::{Value, json};
 use super::super::{Exit, complain, load};
 use crate::{
     app::{self, Checked},
-    clock::{Clock as _, SystemClock, SystemDice, Timestamp},
+    clock::{Clock as _, SystemClock, Timestamp},
     config::{Config, Receive},
     store::{Store, settings},
     telegram::{Answer, Telegram},
     web::health::{self, Neighbour},
-    worker::SharedTokens,
 };
 
 /// A clock that is further off makes waits of the CRM and of Telegram, and expiries of tokens, come out wrong.
@@ -236,7 +235,7 @@ async fn second_poller(client: &Telegram, waiting: u64, found: &mut Findings) {
 async fn crm(config: &Config, checked: Checked, store: Option<Store>, found: &mut Findings) {
     let name = checked.crm.profile().meta.name.clone();
     let crm = match (store, checked.crm.needs_token()) {
-        (Some(store), true) => checked.crm.with_tokens(Arc::new(tokens(config, store))),
+        (Some(store), true) => checked.crm.with_tokens(Arc::new(super::super::kept_tokens(config, store))),
         (None, true) => return found.look("CRM", "not asked: its token is kept in the database"),
         (_, false) => checked.crm,
     };
@@ -258,12 +257,6 @@ async fn crm(config: &Config, checked: Checked, store: Option<Store>, found: &mu
             found.ill("CRM", format!("`crm.secrets.{}` ended at {at}", expiry.secret), "put a new one there");
         }
     }
-}
-
-/// The tokens the service keeps: asking with the configuration's own would spend one that may be used once.
-fn tokens(config: &Config, store: Store) -> SharedTokens {
-    let holder = app::author(config, &SystemDice).worker;
-    SharedTokens { store, holder, patience: config.crm.request_timeout * 2, clock: Arc::new(SystemClock) }
 }
 
 fn cannot(answer: &Answer) -> String {

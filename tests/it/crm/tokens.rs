@@ -9,7 +9,7 @@ use zayavka::{
     clock::{ManualClock, Timestamp},
     crm::{Crm, CrmSettings, steps::Forgetful},
     domain::outcome::Outcome,
-    store::Store,
+    store::{Store, settings},
     worker::SharedTokens,
 };
 
@@ -117,6 +117,9 @@ async fn replicas_share_one_token_and_each_refresh_token_is_used_once() {
     assert_eq!(asked.len(), 2);
     assert!(asked[0].ends_with("&refresh_token=refresh-one"), "{}", asked[0]);
     assert!(asked[1].ends_with("&refresh_token=refresh-two"), "{}", asked[1]);
+    let kept = settings::get(bench.store.reader(), "crm.token.generic-searchable").await.expect("it reads");
+    let kept = kept.expect("a token is kept");
+    assert!(kept.starts_with("sealed1:") && !kept.contains("access") && !kept.contains("refresh"), "{kept}");
     // And so does a process that starts anew, which the configuration still gives the first one.
     assert!(matches!(create(&bench.replica("c", &peer)).await, Outcome::Created { .. }));
     assert_eq!(self::asked(&peer).len(), 2);
