@@ -53,6 +53,23 @@ impl Timestamp {
     }
 }
 
+/// `Sun, 06 Nov 1994 08:49:37 GMT` as Unix time in seconds: the one way HTTP servers write a date (RFC 9110, IMF-fixdate).
+#[must_use]
+pub fn http_date(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut parts = text.trim().split_once(", ")?.1.split(' ');
+    let day: i64 = parts.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
+    let name = parts.next()?;
+    let month = i64::try_from(MONTHS.iter().position(|month| *month == name)?).ok()? + 1;
+    let year: i64 = parts.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
+    let mut clock = parts.next()?.split(':').map(|part| part.parse::<i64>().ok().filter(|n| (0..=60).contains(n)));
+    let (hours, minutes, seconds) = (clock.next()??, clock.next()??, clock.next()??);
+    // Days of the civil calendar, counted in years that begin in March so that the leap day comes last.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468;
+    Some(days * 86_400 + hours * 3_600 + minutes * 60 + seconds)
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.rfc3339())

@@ -3,7 +3,7 @@
 
 mod receive;
 
-use std::{future::Future, ops::Range, sync::Arc, time::Duration};
+use std::{future::Future, io::ErrorKind, ops::Range, sync::Arc, time::Duration};
 
 use tokio::{
     net::TcpListener,
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::App;
 use crate::{
     clock::Timestamp,
+    config::Config,
     ids::OperationId,
     inbox::{Ended, Inbox, lanes::Lanes},
     outbox::{CHATS_AT_ONCE, Outbox},
@@ -82,19 +83,31 @@ pub enum Ending {
 /// What a task tells when it ends.
 type Tasks = JoinSet<&'static str>;
 
-/// Runs the service on the address it was told to listen at, until `stop` is cancelled, then drains.
-pub async fn run(app: App, stop: CancellationToken) -> Ending {
-    let listen = app.config.web.listen;
-    match TcpListener::bind(listen).await {
-        Ok(listener) => run_at(app, listener, stop).await,
-        Err(error) => {
-            tracing::error!(%listen, %error, "nothing can be listened for there: give web.listen another address");
-            Ending::Died("web")
-        }
-    }
+/// Opens the address of `[web] listen`: before anything else, so that a second service on one machine stops at the door.
+///
+/// # Errors
+/// What, where and what to do, in words.
+pub async fn open(config: &Config) -> Result<TcpListener, String> {
+    let listen = config.web.listen;
+    TcpListener::bind(listen).await.map_err(|error| {
+        let (why, hint) = match error.kind() {
+            ErrorKind::AddrInUse => (
+                "another program listens there already".to_owned(),
+                "stop it (is the service running twice?), or give [web] listen another port",
+            ),
+            ErrorKind::AddrNotAvailable => {
+                ("this machine has no such address".to_owned(), "127.0.0.1:8080, or 0.0.0.0:8080 for all addresses")
+            }
+            ErrorKind::PermissionDenied => {
+                ("not allowed".to_owned(), "ports below 1024 need a right of their own: take a higher one")
+            }
+            _ => (error.to_string(), "give [web] listen another address"),
+        };
+        format!("{}: `web.listen` {listen}: {why} — {hint}", config.source)
+    })
 }
 
-/// The same on a listener that is open already.
+/// Runs the service until `stop` is cancelled, then drains; `listener` is the one that [`open`] gave.
 pub async fn run_at(app: App, listener: TcpListener, stop: CancellationToken) -> Ending {
     let app = Arc::new(app);
     let wakes = Arc::new(Wakes::default());

@@ -48,6 +48,12 @@ impl Catalog {
         Some(Self { forms: forms?, texts: Arc::new(texts?), renderer: Renderer::default() })
     }
 
+    /// The texts alone, for who needs no form.
+    #[must_use]
+    pub fn texts(dir: Option<&Path>, default_lang: &str, problems: &mut Problems) -> Option<Texts> {
+        load_texts(dir, default_lang, problems)
+    }
+
     /// The form with this id.
     #[must_use]
     pub fn form(&self, id: &str) -> Option<&Arc<Form>> {

@@ -1,5 +1,9 @@
+//! `zayavka doctor`: how the installation stands (`live`), and one question about two tickets.
+//!
 //! `zayavka doctor duplicate`: two tickets that look like one request. The three causes there can be are told apart by
 //! what is stored: the update that confirmed each, the worker and the time of each call, how each call ended.
+
+mod live;
 
 use std::path::Path;
 
@@ -20,7 +24,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
     #[command(subcommand)]
-    what: DoctorCommand,
+    what: Option<DoctorCommand>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -67,8 +71,11 @@ struct Evidence {
 }
 
 pub(super) async fn run(path: &Path, args: &DoctorArgs, json: bool) -> Exit {
-    let DoctorCommand::Duplicate { a, b } = &args.what;
-    match duplicate(path, a, b, json).await {
+    let done = match &args.what {
+        None => live::run(path, json).await,
+        Some(DoctorCommand::Duplicate { a, b }) => duplicate(path, a, b, json).await,
+    };
+    match done {
         Ok(exit) | Err(exit) => exit,
     }
 }

@@ -3,6 +3,7 @@
 mod check;
 mod desk;
 mod doctor;
+mod form;
 mod migrate;
 mod ops;
 mod person;
@@ -13,11 +14,17 @@ mod sandbox;
 mod service;
 mod why;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::{self, Config, problem::Problems};
+use crate::{
+    app,
+    clock::{SystemClock, SystemDice},
+    config::{self, Config, problem::Problems},
+    store::Store,
+    worker::SharedTokens,
+};
 
 /// How a command ended, as the shell is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,11 +81,14 @@ enum Command {
     /// The database's schema.
     #[command(subcommand)]
     Migrate(migrate::MigrateCommand),
+    /// A form before anybody fills it in.
+    #[command(subcommand)]
+    Form(form::FormCommand),
     /// What staff can do in chat, for a shell.
     Ops(ops::OpsArgs),
     /// What happened to one request: tap, stored, sent, no answer, looked up, linked, by whom.
     Why(why::WhyArgs),
-    /// What is not as it should be.
+    /// Look at the live parts: token, who takes the updates, database, CRM, clock; or at two tickets that look like one.
     Doctor(doctor::DoctorArgs),
 }
 
@@ -96,6 +106,7 @@ pub async fn run(arguments: Vec<std::ffi::OsString>) -> ExitCode {
         Command::Sandbox(args) => sandbox::run(&args, cli.common.json).await,
         Command::Run(args) => service::run(&cli.common.config, &args).await,
         Command::Check => check::run(&cli.common.config, cli.common.json),
+        Command::Form(command) => form::run(&cli.common.config, &command, cli.common.json),
         Command::Ops(args) => ops::run(&cli.common.config, args, cli.common.json).await,
         Command::Why(args) => why::run(&cli.common.config, &args, cli.common.json).await,
         Command::Doctor(args) => doctor::run(&cli.common.config, &args, cli.common.json).await,
@@ -118,4 +129,10 @@ fn complain(problems: &Problems) {
     for problem in problems.iter() {
         eprintln!("{problem}");
     }
+}
+
+/// The CRM's tokens as the service keeps them: asking with the configuration's own would spend one that may be used once.
+fn kept_tokens(config: &Config, store: Store) -> SharedTokens {
+    let holder = app::author(config, &SystemDice).worker;
+    SharedTokens { store, holder, patience: config.crm.request_timeout * 2, clock: Arc::new(SystemClock) }
 }

@@ -1,9 +1,10 @@
 //! `zayavka probe`: measures a CRM in a sandbox of the owner's: is our key kept, how soon is a record seen, what does a
 //! repeat do. It makes records, and says so.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use clap::Args;
+use secrecy::ExposeSecret as _;
 
 use super::{Exit, complain, sample};
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
         ticket::{Ticket, TicketOrder},
     },
     ids::{BotId, ConfirmVersion, DraftId, ExternalKey},
+    store::Store,
 };
 
 #[derive(Debug, Args)]
@@ -95,6 +97,7 @@ async fn probe(config: &Config, args: &ProbeArgs) -> Result<Findings, Stop> {
         complain(&problems);
         Stop::Config(Exit::Usage)
     })?;
+    let checked = with_kept_tokens(config, checked).await.map_err(Stop::Crm)?;
     let crm = &checked.crm;
     let mut findings = Findings { profile: crm.profile().meta.name.clone(), ..Findings::default() };
     for (text, well) in crm.prerequisites().await {
@@ -123,6 +126,25 @@ async fn probe(config: &Config, args: &ProbeArgs) -> Result<Findings, Stop> {
     }
     conclude(crm, args, &mut findings);
     Ok(findings)
+}
+
+/// A token that is asked for is the one the service keeps: to ask with the configuration's own refresh token could spend
+/// it behind the service's back.
+async fn with_kept_tokens(config: &Config, checked: Checked) -> Result<Checked, String> {
+    if !checked.crm.needs_token() {
+        return Ok(checked);
+    }
+    let store = match Store::connect(config.database.url.expose_secret()).await {
+        Ok(store) if store.pending_migrations().await.is_ok_and(|pending| pending.is_empty()) => store,
+        _ if checked.crm.spends_refresh_tokens() => {
+            return Err("this CRM's refresh token may be good for one use, and the next one is kept in the database, \
+                        which is not there or not up to date: `zayavka migrate up` first"
+                .to_owned());
+        }
+        _ => return Ok(checked),
+    };
+    let tokens = super::kept_tokens(config, store);
+    Ok(Checked { crm: checked.crm.with_tokens(Arc::new(tokens)), ..checked })
 }
 
 /// One record and the request that makes it.

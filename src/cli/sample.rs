@@ -3,9 +3,10 @@
 use crate::{
     catalog::{
         Catalog,
-        mapping::{ClientView, samples},
+        mapping::{ClientView, Renderer, samples},
     },
     domain::{
+        answer::Answers,
         form::{Form, summary_lines},
         ticket::TicketOrder,
     },
@@ -18,14 +19,28 @@ use crate::{
 /// A template of the form cannot be rendered.
 pub(super) fn order(catalog: &Catalog, form: &Form, key: ExternalKey) -> Result<TicketOrder, String> {
     let answers = samples(&form.fields);
+    let lines = summary_lines(form, &answers).into_iter().map(|(ask, answer)| format!("{ask}\n{answer}"));
+    let summary = lines.collect::<Vec<_>>().join("\n\n");
+    ticket(&catalog.renderer, form, &answers, (key, "en"), &summary)
+}
+
+/// The order a form gives for these answers of nobody.
+///
+/// # Errors
+/// A template of the form cannot be rendered.
+pub(super) fn ticket(
+    renderer: &Renderer,
+    form: &Form,
+    answers: &Answers,
+    (key, lang): (ExternalKey, &str),
+    summary: &str,
+) -> Result<TicketOrder, String> {
     let client = ClientView {
         user_id: UserId(1),
         name: "Name".to_owned(),
         username: Some("name".to_owned()),
-        lang: "en".to_owned(),
+        lang: lang.to_owned(),
     };
-    let lines = summary_lines(form, &answers).into_iter().map(|(ask, answer)| format!("{ask}\n{answer}"));
-    let summary = lines.collect::<Vec<_>>().join("\n\n");
     let marker = Marker::of(key);
-    catalog.renderer.render(form, &answers, &client, (&marker, key), &summary).map_err(|error| error.to_string())
+    renderer.render(form, answers, &client, (&marker, key), summary).map_err(|error| error.to_string())
 }

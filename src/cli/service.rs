@@ -34,6 +34,13 @@ pub(super) async fn run(path: &Path, args: &RunArgs) -> Exit {
         }
     };
     complain(&checked.warnings);
+    let listener = match app::lifecycle::open(&config).await {
+        Ok(listener) => listener,
+        Err(why) => {
+            eprintln!("{why}");
+            return Exit::Usage;
+        }
+    };
     let app = match App::build(config, checked, Arc::new(SystemClock), Arc::new(SystemDice)).await {
         Ok(app) => app,
         Err(error) => {
@@ -42,7 +49,7 @@ pub(super) async fn run(path: &Path, args: &RunArgs) -> Exit {
         }
     };
     let stop = CancellationToken::new();
-    let running = app::lifecycle::run(app, stop.clone());
+    let running = app::lifecycle::run_at(app, listener, stop.clone());
     tokio::select! {
         ending = running => ended(&ending),
         second = stop_signals(stop, args.stop_with_parent) => second,

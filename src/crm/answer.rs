@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use crate::catalog::profile::{
-    model::{Same, Source, SourcePlace},
-    path::{JsonPath, scalar},
-    rule::{Condition, Rule, Subject, Test, Wanted},
-    template::Scope,
+use crate::{
+    catalog::profile::{
+        model::{Same, Source, SourcePlace},
+        path::{JsonPath, scalar},
+        rule::{Condition, Rule, Subject, Test, Wanted},
+        template::Scope,
+    },
+    clock::http_date,
 };
 
 /// A whole answer: status, headers, and the body read to its end.
@@ -175,22 +178,6 @@ pub(super) fn record_holds(record: &Json, paths: &[JsonPath], wanted: &str, same
 fn last_digits(text: &str) -> Option<String> {
     let digits: Vec<char> = text.chars().filter(char::is_ascii_digit).collect();
     (digits.len() >= 7).then(|| digits.iter().skip(digits.len().saturating_sub(10)).collect())
-}
-
-/// `Sun, 06 Nov 1994 08:49:37 GMT` as Unix time in seconds.
-fn http_date(text: &str) -> Option<i64> {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let mut parts = text.trim().split_once(", ")?.1.split(' ');
-    let day: i64 = parts.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
-    let name = parts.next()?;
-    let month = i64::try_from(MONTHS.iter().position(|month| *month == name)?).ok()? + 1;
-    let year: i64 = parts.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
-    let mut clock = parts.next()?.split(':').map(|part| part.parse::<i64>().ok().filter(|n| (0..=60).contains(n)));
-    let (hours, minutes, seconds) = (clock.next()??, clock.next()??, clock.next()??);
-    // Days of the civil calendar, counted in years that begin in March so that the leap day comes last.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1 - 719_468;
-    Some(days * 86_400 + hours * 3_600 + minutes * 60 + seconds)
 }
 
 #[cfg(test)]

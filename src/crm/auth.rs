@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 use super::{
     request::Rendered,
     scope::{self, Secrets, Vars},
+    sign,
 };
 use crate::catalog::profile::{
     PATH_SECRET,
@@ -73,6 +74,13 @@ pub(super) fn authorize(request: Rendered, with: &Credentials<'_>) -> Result<Wir
         }
         Auth::BodyAt { pointer, secret: from } => {
             wire.body = wire.body.map(|body| with_value(&body, pointer, secret(from)))
+        }
+        Auth::Hmac(with) => {
+            let value = sign::header(&wire, with, vars, secrets)?;
+            if value.chars().any(char::is_control) {
+                return Err(Unwritable(format!("a control character in the header `{}`", with.name)));
+            }
+            wire.headers.push((with.name.clone(), value));
         }
         Auth::Token(kind) => wire.headers.push((kind.header.clone(), format!("{}{token}", kind.prefix))),
     }

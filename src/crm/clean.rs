@@ -53,6 +53,10 @@ impl Origin {
         plain.then(|| Self { scheme: url.scheme().to_owned(), host: host.to_ascii_lowercase(), port })
     }
 
+    pub(super) fn host(&self) -> &str {
+        &self.host
+    }
+
     /// Whether plain http would show everything to whoever stands between us and the host.
     pub(super) fn is_open_wire(&self) -> bool {
         if self.scheme == "https" {
@@ -69,6 +73,15 @@ impl Origin {
             }
         };
         !private
+    }
+}
+
+impl std::fmt::Display for Origin {
+    /// `https://host`, with its port where it is not the usual one.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}://{}", self.scheme, self.host)?;
+        let usual = if self.scheme == "https" { 443 } else { 80 };
+        if self.port == usual { Ok(()) } else { write!(f, ":{}", self.port) }
     }
 }
 

@@ -40,7 +40,8 @@ fn jwt_end(token: &str) -> Option<Timestamp> {
     json.get("exp")?.as_i64()?.checked_mul(1_000).map(Timestamp)
 }
 
-fn base64url(text: &str) -> Option<Vec<u8>> {
+/// Both alphabets of RFC 4648, padding or not.
+pub(super) fn base64url(text: &str) -> Option<Vec<u8>> {
     let (mut bits, mut count, mut bytes) = (0_u32, 0_u32, Vec::new());
     for letter in text.trim_end_matches('=').bytes() {
         let six = match letter {

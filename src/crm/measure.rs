@@ -2,8 +2,8 @@
 
 use super::{Crm, scope, transport::Heard};
 use crate::{
-    catalog::profile::rule::Verdict,
-    domain::ticket::Ticket,
+    catalog::profile::{model::Auth, rule::Verdict},
+    domain::{outcome::Look, ticket::Ticket},
     ids::{BotId, ConfirmVersion, DraftId, ExternalKey, Marker},
 };
 
@@ -28,6 +28,29 @@ impl Crm {
             said.push((wanted.text.clone(), Some(well)));
         }
         said
+    }
+
+    /// Looks for a key that no ticket has, which shows that the CRM can be asked at all. `None` where the profile has
+    /// nothing to ask with.
+    pub async fn answers(&self) -> Option<Result<(), String>> {
+        let key = ExternalKey::derive(BotId(0), DraftId(uuid::Uuid::nil()), ConfirmVersion(0));
+        match self.look(key, &Marker::of(key)).await {
+            Look::Missed | Look::Found { .. } => Some(Ok(())),
+            Look::Unsure { detail, .. } => Some(Err(detail)),
+            Look::Impossible => None,
+        }
+    }
+
+    /// Whether requests need a token that is asked for and kept in the database.
+    #[must_use]
+    pub fn needs_token(&self) -> bool {
+        matches!(self.profile.auth, Auth::Token(_))
+    }
+
+    /// Whether asking for a token may spend the refresh token it is asked with.
+    #[must_use]
+    pub fn spends_refresh_tokens(&self) -> bool {
+        matches!(&self.profile.auth, Auth::Token(auth) if auth.first_refresh.is_some())
     }
 
     /// Takes a trial's ticket away, as the profile says how. `false` where it does not say.

@@ -17,8 +17,10 @@ mod measure;
 mod request;
 mod response;
 mod scope;
+mod seal;
 mod settings;
 mod show;
+mod sign;
 pub mod steps;
 pub mod tokens;
 mod transport;
@@ -38,7 +40,7 @@ use self::{
     response::Reader,
     settings::Fitted,
     steps::{Run, StepStore},
-    tokens::{Asking, Keeper, NoToken, TokenStore},
+    tokens::{Asking, Bearer, Keeper, NoToken, TokenStore},
     transport::{Heard, Transport},
 };
 pub use self::{
@@ -228,7 +230,7 @@ impl Crm {
     }
 
     /// Sends a request with credentials. `Err` is what a create that got no further ended in.
-    async fn exchange(&self, request: Rendered) -> Result<Heard, Outcome> {
+    async fn exchange(&self, mut request: Rendered) -> Result<Heard, Outcome> {
         let not_sent = |detail: &str, wait| Outcome::NotSent { detail: detail.to_owned(), wait };
         // A stored request may be older than the settings: credentials go to the CRM they belong to, nowhere else.
         if !Origin::of(&request.url).is_some_and(|origin| self.fitted.api.contains(&origin)) {
@@ -238,19 +240,25 @@ impl Crm {
             NoToken::Refused(detail) => Outcome::AuthRefused { detail },
             NoToken::Later { why, wait } => not_sent(&why, wait),
         })?;
-        let wire = auth::authorize(request, &self.credentials(&self.fitted.secrets, &token))
+        if let Some(base) = &token.base {
+            request.url = moved(&request.url, base);
+        }
+        let wire = auth::authorize(request, &self.credentials(&self.fitted.secrets, &token.token))
             .map_err(|error| not_sent(&error.0, None))?;
         let heard = self.transport.exchange(wire).await;
         let refused = matches!(&heard, Heard::Answer(answer) if answer.status == 401);
-        if refused && matches!(self.profile.auth, Auth::Token(_)) && self.tokens.refused(&token).await {
+        if refused
+            && matches!(self.profile.auth, Auth::Token(_))
+            && self.tokens.refused(&token.token, &self.fitted.secrets).await
+        {
             return Err(not_sent("the CRM refused the token; a new one is asked for", Some(WITH_A_NEW_TOKEN)));
         }
         Ok(heard)
     }
 
     /// The token for a request; empty where the profile works without one.
-    async fn token(&self) -> Result<String, NoToken> {
-        let Auth::Token(auth) = &self.profile.auth else { return Ok(String::new()) };
+    async fn token(&self) -> Result<Bearer, NoToken> {
+        let Auth::Token(auth) = &self.profile.auth else { return Ok(Bearer::default()) };
         let Fitted { vars, secrets, .. } = &self.fitted;
         self.tokens.token(Asking { auth, vars, secrets, transport: &self.transport }).await
     }
@@ -297,4 +305,10 @@ impl Crm {
             other => other,
         }
     }
+}
+
+/// The same address at another origin: everything after the host stays byte for byte.
+fn moved(url: &str, origin: &str) -> String {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest.find(['/', '?']).map_or("", |at| &rest[at..]));
+    format!("{origin}{rest}")
 }

@@ -1,8 +1,8 @@
 //! Tokens that are asked for: OAuth2 and session logins. One is kept for all, in the database.
 //!
 //! A refresh token may be used once: the answer brings the next one, and whoever loses that answer is locked out. So one
-//! process at a time asks (a mutex here, a lease between replicas), what came is stored before it is used, and others
-//! read it from there. A token the CRM refuses is renewed once; one that was fresh when it was refused means that the
+//! process at a time asks (a mutex here, a lease between replicas), what came is stored, sealed, before it is used, and
+//! others read it from there. A token the CRM refuses is renewed once; one that was fresh when it was refused means that the
 //! credentials themselves are no good.
 
 use std::{
@@ -20,8 +20,10 @@ use tokio::sync::Mutex;
 use super::{
     answer::Answer,
     auth::{MASK, Wire},
-    clean, request,
+    clean::{self, Origin},
+    request,
     scope::{self, Secrets, Vars},
+    seal::Seal,
     transport::{Heard, Transport},
 };
 use crate::{catalog::profile::model::TokenAuth, clock::Timestamp};
@@ -82,16 +84,32 @@ pub(super) enum NoToken {
     Later { why: String, wait: Option<Duration> },
 }
 
+/// A token to be used now.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct Bearer {
+    pub(super) token: String,
+    /// Where its answer says the API is: `https://host[:port]`.
+    pub(super) base: Option<String>,
+}
+
 /// A token as it is kept.
 #[derive(Clone, Serialize, Deserialize)]
 struct Held {
     token: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base: Option<String>,
     /// The next refresh token.
     refresh: Option<String>,
     /// Which configured credentials it came from: other ones begin anew.
     seed: String,
     got: Timestamp,
     until: Timestamp,
+}
+
+impl Held {
+    fn bearer(&self) -> Bearer {
+        Bearer { token: self.token.clone(), base: self.base.clone() }
+    }
 }
 
 impl fmt::Debug for Held {
@@ -143,13 +161,13 @@ impl Keeper {
     }
 
     /// A token that lives long enough to be used now.
-    pub(super) async fn token(&self, asking: Asking<'_>) -> Result<String, NoToken> {
+    pub(super) async fn token(&self, asking: Asking<'_>) -> Result<Bearer, NoToken> {
         let mut held = self.held.lock().await;
         let seed = seed(asking.secrets);
         if let Some(token) = self.living(held.as_ref(), &seed, asking.auth) {
             return Ok(token);
         }
-        *held = self.stored().await?;
+        *held = self.stored(asking.secrets).await?;
         if let Some(token) = self.living(held.as_ref(), &seed, asking.auth) {
             return Ok(token);
         }
@@ -165,8 +183,8 @@ impl Keeper {
     }
 
     /// Under both locks: what another process renewed meanwhile is as good as what we would get.
-    async fn renew(&self, held: &mut Option<Held>, seed: &str, asking: Asking<'_>) -> Result<String, NoToken> {
-        *held = self.stored().await?;
+    async fn renew(&self, held: &mut Option<Held>, seed: &str, asking: Asking<'_>) -> Result<Bearer, NoToken> {
+        *held = self.stored(asking.secrets).await?;
         if let Some(token) = self.living(held.as_ref(), seed, asking.auth) {
             return Ok(token);
         }
@@ -183,14 +201,14 @@ impl Keeper {
         seed.clone_into(&mut new.seed);
         // Some systems give the next refresh token, others go on with the one they have.
         new.refresh = new.refresh.or((!refresh.is_empty()).then_some(refresh));
-        let text = serde_json::to_string(&new).map_err(|error| later(error.to_string()))?;
+        let text = closed(&new, asking.secrets)?;
         // Kept here too: the one before is spent, whatever becomes of the write.
-        let token = new.token.clone();
+        let bearer = new.bearer();
         self.remember(&new);
         *held = Some(new);
         self.store.save(&self.name, text).await.map_err(later)?;
         tracing::info!(crm.token = %self.name, "a new token for the CRM");
-        Ok(token)
+        Ok(bearer)
     }
 
     fn read(&self, answer: &Answer, asking: Asking<'_>) -> Result<Held, NoToken> {
@@ -202,7 +220,8 @@ impl Keeper {
                 let told = of(&asking.auth.expires_in).and_then(|text| text.parse().ok()).map(Duration::from_secs);
                 let got = self.store.now();
                 let until = got.plus(told.unwrap_or(asking.auth.lifetime));
-                Ok(Held { token, refresh: of(&asking.auth.refresh), seed: String::new(), got, until })
+                let base = of(&asking.auth.base_url).map(|text| base(&text, asking.auth)).transpose()?;
+                Ok(Held { token, base, refresh: of(&asking.auth.refresh), seed: String::new(), got, until })
             }
             (400 | 401 | 403, _) => Err(NoToken::Refused(format!("no token: {}", reason(answer)))),
             _ => Err(NoToken::Later { why: format!("no token: {}", answer.seen()), wait: None }),
@@ -210,7 +229,7 @@ impl Keeper {
     }
 
     /// The CRM refused this token. Whether asking again may help: it does not where the token was fresh.
-    pub(super) async fn refused(&self, token: &str) -> bool {
+    pub(super) async fn refused(&self, token: &str, secrets: &Secrets) -> bool {
         let mut held = self.held.lock().await;
         let now = self.store.now();
         let Some(ours) = held.as_mut().filter(|held| held.token == token) else { return true };
@@ -218,27 +237,50 @@ impl Keeper {
             return false;
         }
         ours.until = now;
-        if let Ok(text) = serde_json::to_string(ours) {
+        if let Ok(text) = closed(ours, secrets) {
             drop(self.store.save(&self.name, text).await);
         }
         true
     }
 
-    fn living(&self, held: Option<&Held>, seed: &str, auth: &TokenAuth) -> Option<String> {
+    fn living(&self, held: Option<&Held>, seed: &str, auth: &TokenAuth) -> Option<Bearer> {
         let end = self.store.now().plus(auth.margin.min(auth.lifetime / 2));
-        held.filter(|held| held.seed == seed && held.until > end).map(|held| held.token.clone())
+        held.filter(|held| held.seed == seed && held.until > end).map(Held::bearer)
     }
 
-    async fn stored(&self) -> Result<Option<Held>, NoToken> {
-        let text = self.store.load(&self.name).await.map_err(later)?;
+    /// What other secrets sealed is as good as nothing: it belonged to other credentials.
+    async fn stored(&self, secrets: &Secrets) -> Result<Option<Held>, NoToken> {
+        let sealed = self.store.load(&self.name).await.map_err(later)?;
+        let text = sealed.and_then(|sealed| Seal::of(secrets)?.open(&sealed));
         let held: Option<Held> = text.and_then(|text| serde_json::from_str(&text).ok());
         held.iter().for_each(|held| self.remember(held));
         Ok(held)
     }
 }
 
+/// The address of the API as a token's answer names it, if it lies where the profile says: else a forged answer would
+/// send the token, and people's answers, to anybody.
+fn base(text: &str, auth: &TokenAuth) -> Result<String, NoToken> {
+    let refused =
+        || NoToken::Refused("the token's answer names an address of the API that is none of `base_hosts`".to_owned());
+    let origin = Origin::of(text.trim()).ok_or_else(refused)?;
+    let known = |host: &String| {
+        if host.starts_with('.') { origin.host().ends_with(host.as_str()) } else { origin.host() == host }
+    };
+    if origin.is_open_wire() || !auth.base_hosts.iter().any(known) {
+        return Err(refused());
+    }
+    Ok(origin.to_string())
+}
+
 fn later(why: String) -> NoToken {
     NoToken::Later { why, wait: None }
+}
+
+fn closed(held: &Held, secrets: &Secrets) -> Result<String, NoToken> {
+    let text = serde_json::to_string(held).map_err(|error| later(error.to_string()))?;
+    let sealed = Seal::of(secrets).and_then(|seal| seal.close(&text));
+    sealed.ok_or_else(|| later("the CRM's token cannot be sealed".to_owned()))
 }
 
 /// A mark of the configured credentials that says nothing about them.

@@ -7,6 +7,7 @@ mod commands;
 mod confirm;
 mod fill;
 mod own;
+pub mod preview;
 mod screens;
 
 use std::{sync::Arc, time::Duration};

@@ -4,6 +4,7 @@ pub mod operation;
 pub mod outcome;
 pub mod ticket;
 
+pub mod branches;
 pub mod draft;
 pub mod form;
 

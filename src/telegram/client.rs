@@ -10,6 +10,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 
 use super::answer::{Answer, read};
+use crate::clock::http_date;
 
 /// The longest answer that is read.
 const ANSWER_LIMIT: usize = 16 * 1024 * 1024;
@@ -75,6 +76,13 @@ impl Telegram {
     /// Calls a method whose answer may take the server's long-poll time.
     pub async fn poll<P: Serialize + Sync>(&self, method: &str, payload: &P) -> Answer {
         self.send(&self.polls, method, payload).await
+    }
+
+    /// The server's own time as its answers tell it, in Unix seconds; `None` where it cannot be reached or does not say.
+    pub async fn time(&self) -> Option<i64> {
+        let url = format!("{}/bot{}/getMe", self.base, self.token.expose_secret());
+        let response = self.calls.post(url).send().await.ok()?;
+        response.headers().get("date")?.to_str().ok().and_then(http_date)
     }
 
     async fn send<P: Serialize + Sync>(&self, client: &Client, method: &str, payload: &P) -> Answer {

@@ -3,7 +3,11 @@
 //! What a rest would not mend, or what taking the service out of a balancer would only make worse, is a warning: a pause
 //! of sending, failed deliveries. The database's own words go to the log alone: they may name hosts and files.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     Json,
@@ -11,8 +15,12 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde::Serialize;
-use tokio::time::timeout;
+use serde::{Deserialize, Serialize};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
 
 use super::Web;
 use crate::store::settings;
@@ -20,8 +28,49 @@ use crate::store::settings;
 /// The longest the database may take for a sign of life.
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The longest a service may take to say how it is.
+const ASK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What listens at an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Neighbour {
+    /// Nothing.
+    Nobody,
+    /// A service of this kind; why it is not ready, if it is not.
+    Service(Vec<String>),
+    /// Something else.
+    Stranger,
+}
+
+/// Asks what listens at an address whether it is a service of ours and how it is.
+pub async fn ask(listen: SocketAddr) -> Neighbour {
+    let everywhere = listen.ip().is_unspecified();
+    let at = if everywhere { SocketAddr::from((Ipv4Addr::LOCALHOST, listen.port())) } else { listen };
+    let asked = timeout(ASK_TIMEOUT, async {
+        let mut stream = TcpStream::connect(at).await.ok()?;
+        let request = format!("GET /health/ready HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n");
+        let mut answer = Vec::new();
+        if stream.write_all(request.as_bytes()).await.is_ok() {
+            // Half an answer is no answer of ours.
+            drop(stream.take(1 << 16).read_to_end(&mut answer).await);
+        }
+        Some(String::from_utf8_lossy(&answer).into_owned())
+    });
+    match asked.await {
+        Ok(None) => Neighbour::Nobody,
+        Ok(Some(answer)) => said(&answer).unwrap_or(Neighbour::Stranger),
+        Err(_) => Neighbour::Stranger,
+    }
+}
+
+fn said(answer: &str) -> Option<Neighbour> {
+    let (_, body) = answer.split_once("\r\n\r\n")?;
+    let told: Readiness = serde_json::from_str(body).ok()?;
+    Some(Neighbour::Service(told.reasons))
+}
+
 /// Readiness, as it is told.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Readiness {
     pub(super) ready: bool,
     reasons: Vec<String>,

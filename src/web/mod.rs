@@ -10,7 +10,7 @@
 //!
 //! [`receiving`] is what this process knows of how updates come in: intake writes it, readiness reads it.
 
-mod health;
+pub mod health;
 mod measures;
 pub mod receiving;
 pub mod registration;

@@ -96,6 +96,33 @@ async fn a_create_carries_the_order_unchanged_and_reads_the_ticket() {
 }
 
 #[tokio::test]
+async fn a_request_is_signed_as_it_goes_out() {
+    let text = built_in::text("generic-searchable").expect("it ships");
+    let auth = "kind = \"hmac\"\nname = \"X-Hmac-Authorization\"\nsecret = \"token\"\n\
+                sign = \"{{ request.method }} {{ request.path | replace('/api/v1', '') }}\"\n\
+                value = \"{{ ['key:', signature.hex] | join | base64 }}\"";
+    let text = text.replacen("kind = \"bearer\"\nsecret = \"token\"", auth, 1);
+    let (profile, _) = profile::load("crm.toml", &text).unwrap_or_else(|problems| panic!("{problems}"));
+    let peer = Peer::new(vec![Act::Say(http("201 Created", "", &made("1")))]).await;
+    let settings = settings(&format!("http://{}/api/v1", peer.address));
+    let crm = Crm::new(Arc::new(profile), settings).unwrap_or_else(|problems| panic!("{problems}"));
+    let outcome = crm.create(&crm.prepare(&order()).expect("it fits"), &Forgetful::default()).await;
+    assert!(matches!(outcome, Outcome::Created { .. }), "{outcome:?}");
+    // printf 'POST /tickets' | openssl dgst -sha256 -hmac top-secret-token, then base64 of `key:` and that.
+    let wanted = "x-hmac-authorization: a2V5OjMyOTA1ZjRlYWI1YTNiYjYyM2M1ZjY2MzQxZTYxM2E5OGM5ODEwNmNhMzk1YmJlYmIxZmRkNjE0ZDBlZGY4MDI=";
+    assert!(peer.requests()[0].contains(wanted), "{}", peer.requests()[0]);
+    assert!(!peer.requests()[0].contains(TOKEN));
+    let shown = crm.dry_run(&order());
+    assert!(
+        shown.contains("x-hmac-authorization: ")
+            && !shown.contains(
+                "a2V5OjMyOTA1ZjRlYWI1YTNiYjYyM2M1ZjY2MzQxZTYxM2E5OGM5ODEwNmNhMzk1YmJlYmIxZmRkNjE0ZDBlZGY4MDI="
+            ),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
 async fn a_look_finds_only_records_with_our_key() {
     let found = json!({"items": [{"id": 12, "number": "12", "external_id": key()}, {"id": 7, "number": "7", "external_id": key()}]});
     let missed = json!({"items": []});

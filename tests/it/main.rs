@@ -18,6 +18,7 @@ mod kill;
 mod layout;
 mod misread;
 mod model;
+mod owner;
 mod probe;
 mod real_crms;
 mod reference;

@@ -5,6 +5,8 @@
 
 use minijinja::{Environment, Error, ErrorKind, Value, value::ValueKind};
 
+use super::template::base64;
+
 /// Teaches an engine all filters of the profile format.
 pub(super) fn add_to(engine: &mut Environment<'_>) {
     engine.add_filter("digits", |text: String| text.chars().filter(char::is_ascii_digit).collect::<String>());
@@ -14,6 +16,7 @@ pub(super) fn add_to(engine: &mut Environment<'_>) {
     engine.add_filter("bytes", first_bytes);
     engine.add_filter("html", |text: String| html(&text));
     engine.add_filter("html_lines", |text: String| html(&text).replace("\r\n", "\n").replace('\n', "<br>\n"));
+    engine.add_filter("base64", |text: String| base64(text.as_bytes()));
     engine.add_filter("yes_no", |on: bool| if on { "Y" } else { "N" });
     engine.add_filter("one_zero", |on: bool| if on { "1" } else { "0" });
     engine.add_filter("pairs", pairs);
@@ -117,6 +120,7 @@ mod tests {
             ("{{ text | chars(2) }}", json!("Ёж")),
             ("{{ text | bytes(3) }}", json!("Ё")),
             ("{{ text | html_lines }}", json!("Ёж &amp; &lt;ёлка&gt;<br>\nещё")),
+            ("{{ 'a' | base64 }}{{ 'ab' | base64 }}{{ 'Ёж?' | base64 }}", json!("YQ==YWI=0IHQtj8=")),
             ("{{ on | yes_no }}", json!("Y")),
             ("{{ not on | one_zero }}", json!(false)),
             ("{{ quote | ticket_sql }}", json!("'O\\'Re\"il\\\\ly '")),

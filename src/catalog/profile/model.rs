@@ -15,7 +15,7 @@ use super::{
 };
 use crate::domain::{operation::OnAbsent, outcome::Promise};
 
-pub use auth::{Auth, TokenAuth};
+pub use auth::{Auth, Signing, TokenAuth};
 pub use lookup::{Lookup, Match, Same, Scan, Unrelated};
 pub use step::{Find, Many, Step, StepKind};
 

@@ -124,6 +124,22 @@ fn host_part(text: &str) -> Result<String, Error> {
     }
 }
 
+/// Base64 with padding (RFC 4648, section 4).
+#[must_use]
+pub fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4_usize {
+            let six = usize::try_from(bits >> (18 - 6 * place) & 63).unwrap_or(0);
+            out.push(if place <= three.len() { char::from(LETTERS[six]) } else { '=' });
+        }
+    }
+    out
+}
+
 /// Percent-encodes everything but the unreserved characters of RFC 3986, so that it fits a path segment and a query.
 #[must_use]
 pub fn percent_encoded(text: &str) -> String {

@@ -9,7 +9,7 @@ use zayavka::{
     clock::{ManualClock, Timestamp},
     crm::{Crm, CrmSettings, steps::Forgetful},
     domain::outcome::Outcome,
-    store::Store,
+    store::{Store, settings},
     worker::SharedTokens,
 };
 
@@ -44,7 +44,11 @@ impl Bench {
 
     /// One process of the installation.
     fn replica(&self, name: &str, peer: &Peer) -> Arc<Crm> {
-        let (profile, _) = profile::load("crm.toml", &profile_text()).unwrap_or_else(|problems| panic!("{problems}"));
+        self.replica_of(&profile_text(), name, peer)
+    }
+
+    fn replica_of(&self, text: &str, name: &str, peer: &Peer) -> Arc<Crm> {
+        let (profile, _) = profile::load("crm.toml", text).unwrap_or_else(|problems| panic!("{problems}"));
         let mut settings: CrmSettings = super::settings(&format!("http://{}", peer.address));
         settings.secrets.insert("first".to_owned(), "refresh-one".into());
         let tokens = SharedTokens {
@@ -113,6 +117,9 @@ async fn replicas_share_one_token_and_each_refresh_token_is_used_once() {
     assert_eq!(asked.len(), 2);
     assert!(asked[0].ends_with("&refresh_token=refresh-one"), "{}", asked[0]);
     assert!(asked[1].ends_with("&refresh_token=refresh-two"), "{}", asked[1]);
+    let kept = settings::get(bench.store.reader(), "crm.token.generic-searchable").await.expect("it reads");
+    let kept = kept.expect("a token is kept");
+    assert!(kept.starts_with("sealed1:") && !kept.contains("access") && !kept.contains("refresh"), "{kept}");
     // And so does a process that starts anew, which the configuration still gives the first one.
     assert!(matches!(create(&bench.replica("c", &peer)).await, Outcome::Created { .. }));
     assert_eq!(self::asked(&peer).len(), 2);
@@ -169,4 +176,55 @@ async fn a_refused_refresh_is_told_without_a_secret() {
         detail.contains("is spent") && !detail.contains("refresh-one") && !detail.contains("top-secret"),
         "{detail}"
     );
+}
+
+/// The token's answer names where the API is; the profile says which hosts that may be.
+fn moving_profile(hosts: &str) -> String {
+    profile_text().replacen("margin = \"1m\"", &format!("margin = \"1m\"\nbase_url = \"api\"\nbase_hosts = {hosts}"), 1)
+}
+
+fn token_at(base: &str) -> Act {
+    let body = json!({"access_token": "access-one", "refresh_token": "refresh-two", "expires_in": 3600, "api": base});
+    Act::Say(http("200 OK", "", &body.to_string()))
+}
+
+#[tokio::test]
+async fn the_api_is_asked_where_the_tokens_answer_says_it_is() {
+    let bench = Bench::new().await;
+    let api = Peer::new(vec![made()]).await;
+    let login = Peer::new(vec![token_at(&format!("http://{}/", api.address))]).await;
+    let text = moving_profile("[\"127.0.0.1\"]");
+    let outcome = create(&bench.replica_of(&text, "a", &login)).await;
+    assert!(matches!(outcome, Outcome::Created { .. }), "{outcome:?}");
+    assert_eq!((login.requests().len(), api.requests().len()), (1, 1));
+    assert!(api.requests()[0].starts_with("POST /tickets HTTP/1.1"), "{:?}", api.requests());
+    // What another process asked for is known to all, the address too.
+    let outcome = create(&bench.replica_of(&text, "b", &login)).await;
+    assert!(matches!(outcome, Outcome::Created { .. }), "{outcome:?}");
+    assert_eq!((login.requests().len(), api.requests().len()), (1, 2));
+}
+
+#[tokio::test]
+async fn a_tokens_answer_sends_neither_token_nor_answers_to_a_foreign_host() {
+    let foreign = Peer::new(vec![made()]).await;
+    let address = foreign.address.port();
+    let hosts = "[\".salesforce.com\", \"api.example.ru\"]";
+    let bases = [
+        format!("http://127.0.0.1:{address}"),
+        format!("http://salesforce.com.localhost:{address}"),
+        format!("http://evilsalesforce.com.localhost:{address}"),
+        "http://eu1.salesforce.com".to_owned(),
+        "https://user@eu1.salesforce.com".to_owned(),
+        "nonsense".to_owned(),
+    ];
+    for base in bases {
+        let bench = Bench::new().await;
+        let login = Peer::new(vec![token_at(&base), made()]).await;
+        let outcome = create(&bench.replica_of(&moving_profile(hosts), "a", &login)).await;
+        assert!(matches!(outcome, Outcome::AuthRefused { .. }), "{base}: {outcome:?}");
+        assert_eq!((login.requests().len(), foreign.requests().len()), (1, 0), "{base}");
+    }
+    let text = moving_profile("[\"127.0.0.1\"]").replacen("base_hosts", "#", 1);
+    let problems = profile::load("crm.toml", &text).expect_err("hosts are needed").to_string();
+    assert!(problems.contains("base_hosts"), "{problems}");
 }

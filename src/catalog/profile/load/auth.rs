@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     super::{
-        model::{Auth, Body, Node, Request, Source, SourcePlace, TokenAuth},
+        model::{Auth, Body, Node, Request, Signing, Source, SourcePlace, TokenAuth},
         path::JsonPath,
         template::{Place, Template},
     },
@@ -66,10 +66,7 @@ pub(super) fn auth(root: &Section<'_>, names: &Names) -> Option<Auth> {
         }
         "path" => reader.secret("secret").map(|secret| Auth::Path { secret }),
         "none" => Some(Auth::None),
-        "hmac" => {
-            section.error("kind", "`hmac` is not supported", "use an API key where there is one");
-            None
-        }
+        "hmac" => reader.signing().map(|signing| Auth::Hmac(Box::new(signing))),
         token => reader.token(token).map(|token| Auth::Token(Box::new(token))),
     };
     // Read with the section it belongs to, kept beside the kind: see `headers`.
@@ -131,6 +128,24 @@ impl Reader<'_> {
         half("user").zip(half("password"))
     }
 
+    fn signing(&self) -> Option<Signing> {
+        let half = |key: &str, what: &str, purpose: Use| {
+            let item = self.section.take(key);
+            if item.is_none() {
+                self.section.missing(key, what);
+            }
+            self.names.template(&item?, Place::Text, purpose)
+        };
+        let sign = half("sign", "\"{{ request.method }} {{ request.path }}\"", Use::Sign);
+        let value = half("value", "\"{{ signature.hex }}\"", Use::Signed);
+        if value.as_ref().is_some_and(|value| !value.names().iter().any(|name| name.starts_with("signature."))) {
+            self.section.error("value", "the header does not carry the signature", "{{ signature.hex }} or .base64");
+        }
+        let name = self.name("the header's name")?;
+        request::check_header_name(self.section, "name", &name);
+        Some(Signing { name: name.to_ascii_lowercase(), secret: self.secret("secret")?, sign: sign?, value: value? })
+    }
+
     fn template(&self, key: &str) -> Option<Template> {
         self.names.template(&self.section.take(key)?, Place::Text, Use::Token)
     }
@@ -156,6 +171,17 @@ impl Reader<'_> {
         };
         let (token, expires_in) = (list("token", "access_token"), list("expires_in", "expires_in"));
         let refresh = if refreshes { list("refresh", "refresh_token") } else { Vec::new() };
+        let base_url = section.take("base_url").map(|item| answer::sources(item, self.names, Use::Fixed));
+        let base_hosts = section.strings("base_hosts").unwrap_or_default();
+        if base_url.is_some() && base_hosts.is_empty() {
+            let hint = "base_hosts = [\".salesforce.com\"]: the token goes nowhere else";
+            section.missing("base_hosts", hint);
+        }
+        let odd =
+            base_hosts.iter().find(|host| host.trim_start_matches('.').is_empty() || host.contains(['/', ':', '*']));
+        if let Some(odd) = odd {
+            section.error("base_hosts", format!("`{odd}` is no host"), "a whole name, or its end with a dot before it");
+        }
         let header = section.string("header").unwrap_or_else(|| "authorization".to_owned());
         request::check_header_name(section, "header", &header);
         let prefix =
@@ -171,7 +197,21 @@ impl Reader<'_> {
             );
         }
         let header = header.to_ascii_lowercase();
-        Some(TokenAuth { request, basic, first_refresh, token, expires_in, refresh, header, prefix, lifetime, margin })
+        let base_url = base_url.unwrap_or_default();
+        Some(TokenAuth {
+            request,
+            basic,
+            first_refresh,
+            token,
+            expires_in,
+            refresh,
+            base_url,
+            base_hosts,
+            header,
+            prefix,
+            lifetime,
+            margin,
+        })
     }
 
     /// The usual form of a token request; empty fields are left out.

@@ -25,6 +25,10 @@ pub(super) enum Use {
     Auth,
     /// Asking for a token.
     Token,
+    /// The text a signature is made over.
+    Sign,
+    /// What the header with a signature says.
+    Signed,
     /// What is the same for every request: the host.
     Fixed,
 }
@@ -49,6 +53,8 @@ impl Use {
             Self::Find => &KEY,
             Self::Scan => &[KEY[0], KEY[1], KEY[2], KEY[3], "page", "offset"],
             Self::Token => &["token.refresh"],
+            Self::Sign => &["request.method", "request.path", "request.query", "request.body"],
+            Self::Signed => &["signature.hex", "signature.base64"],
             Self::Number => &[KEY[0], KEY[1], KEY[2], KEY[3], "number"],
             Self::Link => &["id", "number"],
             Self::Auth | Self::Fixed => &[],
@@ -138,7 +144,7 @@ impl Names {
 
     fn knows(&self, name: &str, purpose: Use) -> bool {
         self.vars.contains(name)
-            || (matches!(purpose, Use::Auth | Use::Token) && self.secrets.contains(name))
+            || (matches!(purpose, Use::Auth | Use::Token | Use::Sign | Use::Signed) && self.secrets.contains(name))
             || (purpose == Use::Create && self.outputs.borrow().contains(name))
             || purpose.names().contains(&name)
             || (purpose == Use::Create && name.starts_with("fields."))
@@ -146,7 +152,7 @@ impl Names {
 
     fn known(&self, purpose: Use) -> Vec<String> {
         let mut known: Vec<String> = self.vars.iter().cloned().collect();
-        if matches!(purpose, Use::Auth | Use::Token) {
+        if matches!(purpose, Use::Auth | Use::Token | Use::Sign | Use::Signed) {
             known.extend(self.secrets.iter().cloned());
         }
         known.extend(purpose.names().iter().map(|name| (*name).to_owned()));

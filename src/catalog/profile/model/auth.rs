@@ -22,8 +22,23 @@ pub enum Auth {
     BodyAt { pointer: String, secret: String },
     /// A segment of the URL's path, where the profile writes `{auth}`.
     Path { secret: String },
+    /// A header with a signature over the request.
+    Hmac(Box<Signing>),
     /// A token that is asked for, kept in the database and renewed.
     Token(Box<TokenAuth>),
+}
+
+/// A signature over each request: HMAC-SHA256 under a secret.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Signing {
+    /// The header that carries it, in lower case.
+    pub name: String,
+    /// The secret that signs.
+    pub secret: String,
+    /// The text that is signed; its templates see `request.method`, `.path`, `.query`, `.body`.
+    pub sign: Template,
+    /// What the header says; its templates see `signature.hex` and `signature.base64`.
+    pub value: Template,
 }
 
 /// A token that is asked for: OAuth2 and session logins.
@@ -41,6 +56,10 @@ pub struct TokenAuth {
     pub expires_in: Vec<Source>,
     /// Where it holds the next refresh token.
     pub refresh: Vec<Source>,
+    /// Where it names the address of the API (Salesforce `instance_url`, Zoho `api_domain`): `token.base_url` in requests.
+    pub base_url: Vec<Source>,
+    /// Ends of host names such an address may have, `.salesforce.com`: nothing else is ever sent a token.
+    pub base_hosts: Vec<String>,
     /// The header that carries the token.
     pub header: String,
     /// What stands before the token in it.
