@@ -1,7 +1,7 @@
 //! Running: named tasks over the parts, drained on the first signal. A task that dies ends the process, so that a
 //! supervisor starts a whole one. The HTTP surface comes first and goes last, so that it can say how the rest stands.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{collections::VecDeque, future::Future, sync::Arc, time::Duration};
 
 use tokio::{
     net::TcpListener,
@@ -21,7 +21,6 @@ use crate::{
         lanes::Lanes,
         poll::{Polled, Poller},
     },
-    outbox::{CHATS_AT_ONCE, Outbox},
     store::inbox::Claimed,
     web::{self, Hook, Receiving, Registration, Web},
     worker::Worker,
@@ -42,13 +41,13 @@ const SWEEP: Duration = Duration::from_secs(2);
 /// How often the desk is looked after.
 const REMINDS: Duration = Duration::from_secs(15);
 
-/// How long a drain may take before what is under way is left to the next start.
-const DRAIN: Duration = Duration::from_secs(20);
+/// How long it may take to store that what was under way is unknown now.
+const AFTER_CUT: Duration = Duration::from_secs(5);
 
 /// What wakes the loops before their time.
 #[derive(Debug, Default)]
-struct Wakes {
-    outbox: Notify,
+pub(super) struct Wakes {
+    pub(super) outbox: Notify,
 }
 
 /// Why a run ended.
@@ -90,10 +89,10 @@ pub async fn run_at(app: App, listener: TcpListener, stop: CancellationToken) ->
     let (receiving, hook) = intake(&app, &mut tasks, rows, &stop);
     let web = Web { inbox: app.inbox.clone(), hook, receiving, stop: stop.clone() };
     spawn(&mut tasks, "web", web::serve(listener, web, said.clone()));
-    let handling = handle(app.inbox.clone(), incoming, ops, Arc::clone(&wakes), stop.clone(), handled.clone());
+    let handling = handle(Arc::clone(&app), incoming, ops, Arc::clone(&wakes), stop.clone(), handled.clone());
     spawn(&mut tasks, "handling", handling);
     spawn(&mut tasks, "worker", work(Arc::clone(&app), to_send, Arc::clone(&wakes), handled, worked.clone()));
-    spawn(&mut tasks, "outbox", say(Arc::clone(&app), Arc::clone(&wakes), worked, said));
+    spawn(&mut tasks, "outbox", super::saying::say(Arc::clone(&app), Arc::clone(&wakes), worked, said));
     spawn(&mut tasks, "reminders", remind(Arc::clone(&app), Arc::clone(&wakes), stop.clone()));
     spawn(&mut tasks, "menu", super::menu::keep(Arc::clone(&app), stop.clone()));
     let first = tokio::select! {
@@ -108,9 +107,22 @@ pub async fn run_at(app: App, listener: TcpListener, stop: CancellationToken) ->
         return Ending::Died(name);
     }
     tracing::info!("draining: no more updates are taken, what is under way is finished");
-    let drained = timeout(DRAIN, async { while tasks.join_next().await.is_some() {} }).await;
+    let drained = timeout(app.config.worker.drain, ended(&mut tasks)).await.is_ok();
+    if !drained {
+        tracing::warn!("what is still under way is not waited for any longer: it counts as unknown");
+        app.worker.cut.cancel();
+        app.outbox.queue.cut.cancel();
+        // Nothing may stay as if its call were still being made.
+        if timeout(AFTER_CUT, ended(&mut tasks)).await.is_err() {
+            tracing::error!("the database did not take in time what was under way");
+        }
+    }
     tasks.shutdown().await;
-    if drained.is_ok() { Ending::Drained } else { Ending::CutShort }
+    if drained { Ending::Drained } else { Ending::CutShort }
+}
+
+async fn ended(tasks: &mut Tasks) {
+    while tasks.join_next().await.is_some() {}
 }
 
 fn spawn(tasks: &mut Tasks, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
@@ -189,7 +201,7 @@ async fn poll(inbox: Inbox, rows: mpsc::Sender<Vec<Claimed>>, receiving: Arc<Rec
 
 /// Handles rows in turns, and now and then looks for rows that nobody handles.
 async fn handle(
-    inbox: Inbox,
+    app: Arc<App>,
     mut incoming: mpsc::Receiver<Vec<Claimed>>,
     ops: mpsc::Sender<OperationId>,
     wakes: Arc<Wakes>,
@@ -197,6 +209,9 @@ async fn handle(
     handled: CancellationToken,
 ) {
     let _on_end = handled.drop_guard();
+    let inbox = &app.inbox;
+    // Attempts that began with their taps: they must reach the worker, so they wait here while its hands are full.
+    let mut begun: VecDeque<OperationId> = VecDeque::new();
     let mut lanes = Lanes::default();
     let mut running: JoinSet<(i64, i64, Ended)> = JoinSet::new();
     let mut open = true;
@@ -228,8 +243,10 @@ async fn handle(
                     sweep_now |= matches!(ended, Ended::Left | Ended::Later);
                     if let Ended::Done(send_now) = ended {
                         for operation in send_now {
-                            // A full channel loses nothing: the operation falls due by itself.
-                            let _ = ops.try_send(operation);
+                            // A full channel loses nothing: an operation that has not begun falls due by itself.
+                            if ops.try_send(operation).is_err() && app.worker.has_begun(operation) {
+                                begun.push_back(operation);
+                            }
                         }
                     }
                 }
@@ -239,6 +256,15 @@ async fn handle(
                 }
             },
             _ = sweep.tick() => sweep_now = true,
+            room = ops.reserve(), if !begun.is_empty() => match (room, begun.pop_front()) {
+                (Ok(room), Some(operation)) => room.send(operation),
+                _ => return,
+            },
+        }
+    }
+    for operation in begun {
+        if ops.send(operation).await.is_err() {
+            return;
         }
     }
 }
@@ -319,49 +345,8 @@ async fn remind(app: Arc<App>, wakes: Arc<Wakes>, stop: CancellationToken) {
     }
 }
 
-/// Says what is stored to be said, a chat at a time in order, many chats at once.
-async fn say(app: Arc<App>, wakes: Arc<Wakes>, worked: CancellationToken, said: CancellationToken) {
-    let _on_end = said.drop_guard();
-    let outbox: Arc<Outbox> = Arc::clone(&app.outbox);
-    let mut running: JoinSet<bool> = JoinSet::new();
-    let mut look = true;
-    let mut again_at = None;
-    loop {
-        let now = app.clock.now();
-        if look && running.len() < CHATS_AT_ONCE {
-            match outbox.due().await {
-                Ok(due) => {
-                    again_at = due.again_at;
-                    for row in due.rows.into_iter().take(CHATS_AT_ONCE - running.len()) {
-                        let outbox = Arc::clone(&outbox);
-                        running.spawn(async move { outbox.step(row).await });
-                    }
-                    look = false;
-                }
-                Err(error) => tracing::warn!(%error, "messages to send could not be looked for"),
-            }
-        }
-        if worked.is_cancelled() && running.is_empty() {
-            return;
-        }
-        let pause = pause(app.config.worker.tick, now, [again_at, None]);
-        tokio::select! {
-            Some(ended) = running.join_next() => match ended {
-                Ok(moved) => look |= moved,
-                Err(error) => {
-                    tracing::error!(%error, "a task that talks to Telegram died; its lease ends and the message becomes unknown");
-                    return;
-                }
-            },
-            () = wakes.outbox.notified() => look = true,
-            () = worked.cancelled(), if !worked.is_cancelled() => look = true,
-            _ = timeout(pause, std::future::pending::<()>()) => look = true,
-        }
-    }
-}
-
 /// How long to wait for a signal: until the earliest known moment, at most `floor`.
-fn pause<const N: usize>(floor: Duration, now: Timestamp, moments: [Option<Timestamp>; N]) -> Duration {
+pub(super) fn pause<const N: usize>(floor: Duration, now: Timestamp, moments: [Option<Timestamp>; N]) -> Duration {
     let earliest = moments.into_iter().flatten().min();
     earliest.map_or(floor, |moment| moment.since(now).clamp(Duration::from_millis(1), floor))
 }

@@ -38,6 +38,9 @@ pub struct Delivery {
     /// but the later one must come to its end first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrived: Option<Arrived>,
+    /// Set when Telegram said that the row's topic is closed or gone: from then on it is sent to the chat itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub topicless: bool,
 }
 
 /// That a call was carried out.
@@ -196,6 +199,13 @@ pub enum Event {
         /// What Telegram said, cleaned.
         detail: String,
     },
+    /// Not carried out: the topic is closed or gone. May work once without it.
+    NoTopic {
+        /// Which call.
+        attempt: u32,
+        /// What Telegram said, cleaned.
+        detail: String,
+    },
     /// No answer, or one that proves nothing.
     Lost {
         /// Which call.
@@ -207,6 +217,8 @@ pub enum Event {
     PauseOver,
     /// A newer row of the same card is stored.
     Overtaken,
+    /// The chat is known not to take anything until its person writes again: not even one call is made.
+    Unreachable,
     /// Staff decided.
     Decided(Decision),
 }
@@ -327,7 +339,7 @@ impl Policy {
         }
         if self.pause < timeout {
             found.push((
-                "telegram.pause",
+                "notices.pause",
                 format!("{:?} is shorter than request_timeout {timeout:?}: an old edit could land last", self.pause),
             ));
         }
@@ -349,7 +361,7 @@ impl Delivery {
     /// A freshly written row, due at `due_at`.
     #[must_use]
     pub fn new(kind: Kind, due_at: Timestamp) -> Self {
-        Self { kind, state: State::Pending { due_at }, attempts: 0, repeats: 0, arrived: None }
+        Self { kind, state: State::Pending { due_at }, attempts: 0, repeats: 0, arrived: None, topicless: false }
     }
 
     /// When a loop should look at it next; `None` when only an answer or a person can move it.

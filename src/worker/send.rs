@@ -30,6 +30,16 @@ impl Worker {
         let Some(stored) = self.tell_as(&stored, claim, Some(stored.rev), author).await? else {
             return Ok(Did::Nothing);
         };
+        self.call(stored, prepared, lease_end).await
+    }
+
+    /// Makes the call of an attempt that is on record, and stores its outcome.
+    pub(super) async fn call(
+        &self,
+        stored: Stored,
+        prepared: Result<Prepared, String>,
+        lease_end: Timestamp,
+    ) -> Result<Did, StoreError> {
         let attempt = stored.operation.attempts;
         let outcome = match prepared {
             // The lease is checked again right before writing: whoever was held up past it must not begin.
@@ -39,7 +49,12 @@ impl Worker {
             Ok(prepared) => {
                 self.store.points().pass("crm.create").await;
                 let steps = self.steps(&stored, lease_end);
-                let outcome = self.crm.create(&prepared, &steps).await;
+                let outcome = tokio::select! {
+                    outcome = self.crm.create(&prepared, &steps) => outcome,
+                    () = self.cut.cancelled() => {
+                        Outcome::Lost { detail: "the process stopped before the answer came".to_owned() }
+                    }
+                };
                 self.store.points().pass("crm.answered").await;
                 outcome
             }
@@ -69,7 +84,7 @@ impl Worker {
     }
 
     /// The request of the first attempt, or a fresh one; a reason in words when the order fits no request.
-    fn prepared(&self, stored: &Stored) -> Result<Result<Prepared, String>, StoreError> {
+    pub(super) fn prepared(&self, stored: &Stored) -> Result<Result<Prepared, String>, StoreError> {
         if let Some(stored_request) = &stored.prepared {
             let read = serde_json::from_str(stored_request);
             return read.map(Ok).map_err(|error| StoreError::corrupt("operations", stored.operation.id, error));
@@ -105,7 +120,7 @@ impl Worker {
     /// Stops sending until an owner resumes or the service starts with other credentials, and tells staff once.
     async fn pause_for_credentials(&self, detail: &str) -> Result<(), StoreError> {
         let (bot, now) = (self.bot, self.clock.now());
-        let unknown = self.author.staff_unknown.unwrap_or(crate::domain::delivery::OnUnknown::Repeat);
+        let unknown = self.author.on_unknown.of(NoticeKind::StaffCard);
         let detail: Arc<str> = Arc::from(detail);
         self.store
             .write(move |tx| {

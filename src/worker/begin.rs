@@ -1,0 +1,84 @@
+//! The first attempt begun with the tap itself: claimed in the transaction that confirms, sent when the tap is answered.
+
+use std::sync::{Arc, PoisonError};
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+
+use super::{Did, Worker};
+use crate::{
+    clock::Timestamp,
+    crm::{Prepared, limiter::Admission},
+    domain::operation::Event,
+    ids::OperationId,
+    store::{
+        StoreError, Tx,
+        operations::{self, Advanced, Author, Starter, Stored},
+        settings, to_json,
+    },
+};
+
+/// An attempt on record whose call has not begun.
+#[derive(Debug)]
+pub struct Begun {
+    stored: Stored,
+    prepared: Prepared,
+    lease_end: Timestamp,
+}
+
+/// The worker as those see it who confirm.
+#[derive(Debug, Clone)]
+pub struct AtTap(pub Arc<Worker>);
+
+impl Starter for AtTap {
+    fn begin<'a>(&'a self, tx: &'a Tx, stored: &'a Stored) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.0.begin(tx, stored).boxed()
+    }
+}
+
+impl Worker {
+    /// Begins a fresh operation's first attempt within `tx`, unless sending is paused, the pace towards the CRM is used
+    /// up or all hands are full: then it stays `pending`, and is sent as soon as that changes.
+    async fn begin(&self, tx: &Tx, stored: &Stored) -> Result<bool, StoreError> {
+        let now = self.clock.now();
+        if settings::get(tx.as_ref(), settings::PAUSED).await?.is_some() || !self.has_a_free_hand(now) {
+            return Ok(false);
+        }
+        let Ok(prepared) = self.prepared(stored)? else { return Ok(false) };
+        let admission = self.limiter.lock().unwrap_or_else(PoisonError::into_inner).admit(now, self.crm.cost().create);
+        if !matches!(admission, Admission::Go) {
+            return Ok(false);
+        }
+        let lease_end = now.plus(self.policy.lease);
+        let author = Author { prepared: Some(to_json(&prepared)?), ..self.author.clone() };
+        let (id, rev, claim) = (stored.operation.id, Some(stored.rev), Event::Claimed { lease_end });
+        match operations::advance(tx.as_ref(), id, rev, &claim, now, &self.policy, &author).await? {
+            Advanced::Moved(after) => {
+                let begun = Begun { stored: *after, prepared, lease_end };
+                self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(id, begun);
+                Ok(true)
+            }
+            Advanced::Stale | Advanced::Illegal(_) | Advanced::Gone => Ok(false),
+        }
+    }
+
+    fn has_a_free_hand(&self, now: Timestamp) -> bool {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        // What was undone with its transaction is never named to us.
+        begun.retain(|_, begun| begun.lease_end > now);
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner).len();
+        begun.len() + busy < self.concurrency
+    }
+
+    /// Whether this process has begun an attempt of an operation and not made its call yet.
+    #[must_use]
+    pub fn has_begun(&self, id: OperationId) -> bool {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&id)
+    }
+
+    /// Makes the call of an attempt that began with the tap. `None` when there is none.
+    pub(super) async fn carry_out_begun(&self, id: OperationId) -> Option<Result<Did, StoreError>> {
+        let Begun { stored, prepared, lease_end } =
+            self.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)?;
+        Some(self.call(stored, Ok(prepared), lease_end).await)
+    }
+}
