@@ -1,7 +1,7 @@
 //! Running: named tasks over the parts, drained on the first signal. A task that dies ends the process, so that a
 //! supervisor starts a whole one. The HTTP surface comes first and goes last, so that it can say how the rest stands.
 
-use std::{collections::VecDeque, future::Future, sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use tokio::{
     net::TcpListener,
@@ -89,7 +89,7 @@ pub async fn run_at(app: App, listener: TcpListener, stop: CancellationToken) ->
     let (receiving, hook) = intake(&app, &mut tasks, rows, &stop);
     let web = Web { inbox: app.inbox.clone(), hook, receiving, stop: stop.clone() };
     spawn(&mut tasks, "web", web::serve(listener, web, said.clone()));
-    let handling = handle(Arc::clone(&app), incoming, ops, Arc::clone(&wakes), stop.clone(), handled.clone());
+    let handling = handle(app.inbox.clone(), incoming, ops, Arc::clone(&wakes), stop.clone(), handled.clone());
     spawn(&mut tasks, "handling", handling);
     spawn(&mut tasks, "worker", work(Arc::clone(&app), to_send, Arc::clone(&wakes), handled, worked.clone()));
     spawn(&mut tasks, "outbox", super::saying::say(Arc::clone(&app), Arc::clone(&wakes), worked, said));
@@ -201,7 +201,7 @@ async fn poll(inbox: Inbox, rows: mpsc::Sender<Vec<Claimed>>, receiving: Arc<Rec
 
 /// Handles rows in turns, and now and then looks for rows that nobody handles.
 async fn handle(
-    app: Arc<App>,
+    inbox: Inbox,
     mut incoming: mpsc::Receiver<Vec<Claimed>>,
     ops: mpsc::Sender<OperationId>,
     wakes: Arc<Wakes>,
@@ -209,9 +209,6 @@ async fn handle(
     handled: CancellationToken,
 ) {
     let _on_end = handled.drop_guard();
-    let inbox = &app.inbox;
-    // Attempts that began with their taps: they must reach the worker, so they wait here while its hands are full.
-    let mut begun: VecDeque<OperationId> = VecDeque::new();
     let mut lanes = Lanes::default();
     let mut running: JoinSet<(i64, i64, Ended)> = JoinSet::new();
     let mut open = true;
@@ -243,10 +240,8 @@ async fn handle(
                     sweep_now |= matches!(ended, Ended::Left | Ended::Later);
                     if let Ended::Done(send_now) = ended {
                         for operation in send_now {
-                            // A full channel loses nothing: an operation that has not begun falls due by itself.
-                            if ops.try_send(operation).is_err() && app.worker.has_begun(operation) {
-                                begun.push_back(operation);
-                            }
+                            // A full channel loses nothing: the operation falls due by itself.
+                            let _ = ops.try_send(operation);
                         }
                     }
                 }
@@ -256,15 +251,6 @@ async fn handle(
                 }
             },
             _ = sweep.tick() => sweep_now = true,
-            room = ops.reserve(), if !begun.is_empty() => match (room, begun.pop_front()) {
-                (Ok(room), Some(operation)) => room.send(operation),
-                _ => return,
-            },
-        }
-    }
-    for operation in begun {
-        if ops.send(operation).await.is_err() {
-            return;
         }
     }
 }
@@ -284,10 +270,14 @@ async fn work(
     let mut held_until: Option<Timestamp> = None;
     loop {
         let draining = handled.is_cancelled() && !open;
+        let now = app.clock.now();
+        // A tap is answered before its call begins; one whose answer was waited for in vain begins all the same.
+        for id in worker.left_begun(if draining { None } else { Some(now) }) {
+            running.spawn(go_on(Arc::clone(&worker), id));
+        }
         if draining && running.is_empty() {
             return;
         }
-        let now = app.clock.now();
         let room = worker.concurrency.saturating_sub(running.len());
         let mut next = None;
         if !draining && room > 0 && held_until.is_none_or(|until| now >= until) {
@@ -306,15 +296,7 @@ async fn work(
         let pause = pause(app.config.worker.tick, now, [next, held_until]);
         tokio::select! {
             named = to_send.recv(), if open && room > 0 => match named {
-                Some(id) => {
-                    let worker = Arc::clone(&worker);
-                    running.spawn(async move {
-                        if let Err(error) = worker.go_on(id).await {
-                            tracing::warn!(operation.id = %id, %error, "an operation could not be worked on at once; it falls due by itself");
-                        }
-                        None
-                    });
-                }
+                Some(id) => drop(running.spawn(go_on(Arc::clone(&worker), id))),
                 None => open = false,
             },
             Some(ended) = running.join_next() => {
@@ -331,6 +313,13 @@ async fn work(
             _ = timeout(pause, std::future::pending::<()>()) => {}
         }
     }
+}
+
+async fn go_on(worker: Arc<Worker>, id: OperationId) -> Option<Timestamp> {
+    if let Err(error) = worker.go_on(id).await {
+        tracing::warn!(operation.id = %id, %error, "an operation could not be worked on at once; it falls due by itself");
+    }
+    None
 }
 
 /// Does what time alone asks for at the desk, now and then.

@@ -23,6 +23,8 @@ pub struct Begun {
     stored: Stored,
     prepared: Prepared,
     lease_end: Timestamp,
+    /// Nobody waits longer than this for the tap's answer.
+    due_at: Timestamp,
 }
 
 /// The worker as those see it who confirm.
@@ -53,7 +55,8 @@ impl Worker {
         let (id, rev, claim) = (stored.operation.id, Some(stored.rev), Event::Claimed { lease_end });
         match operations::advance(tx.as_ref(), id, rev, &claim, now, &self.policy, &author).await? {
             Advanced::Moved(after) => {
-                let begun = Begun { stored: *after, prepared, lease_end };
+                let due_at = stored.operation.due_at().unwrap_or(now);
+                let begun = Begun { stored: *after, prepared, lease_end, due_at };
                 self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(id, begun);
                 Ok(true)
             }
@@ -63,7 +66,6 @@ impl Worker {
 
     fn has_a_free_hand(&self, now: Timestamp) -> bool {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        // What was undone with its transaction is never named to us.
         begun.retain(|_, begun| begun.lease_end > now);
         let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner).len();
         begun.len() + busy < self.concurrency
@@ -75,10 +77,30 @@ impl Worker {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&id)
     }
 
-    /// Makes the call of an attempt that began with the tap. `None` when there is none.
-    pub(super) async fn carry_out_begun(&self, id: OperationId) -> Option<Result<Did, StoreError>> {
-        let Begun { stored, prepared, lease_end } =
-            self.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)?;
-        Some(self.call(stored, Ok(prepared), lease_end).await)
+    /// Attempts begun with their taps that nobody has named by `now`; all of them without a moment.
+    #[must_use]
+    pub fn left_begun(&self, now: Option<Timestamp>) -> Vec<OperationId> {
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = begun.iter().filter(|(_, begun)| now.is_none_or(|now| begun.due_at <= now));
+        left.map(|(id, _)| *id).filter(|id| !busy.contains(id)).collect()
+    }
+
+    /// When the first attempt begun with its tap is made without being named.
+    #[must_use]
+    pub fn next_begun(&self) -> Option<Timestamp> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).values().map(|begun| begun.due_at).min()
+    }
+
+    /// Makes the call of an attempt that began with the tap, if that was committed.
+    pub(super) async fn carry_out_begun(&self, id: OperationId) -> Result<Did, StoreError> {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        let Some(Begun { stored, prepared, lease_end, .. }) = begun else { return Ok(Did::Nothing) };
+        // What was undone with its transaction is in no database, or stands there as if it had never begun.
+        let now = operations::load(self.store.reader(), id).await?;
+        if now.is_none_or(|now| now.rev != stored.rev || now.operation.state != stored.operation.state) {
+            return Ok(Did::Nothing);
+        }
+        self.call(stored, Ok(prepared), lease_end).await
     }
 }

@@ -108,7 +108,8 @@ impl Worker {
     /// # Errors
     /// [`StoreError`] when the database cannot be read.
     pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        operations::next_due(self.store.reader(), self.bot, self.clock.now()).await
+        let due = operations::next_due(self.store.reader(), self.bot, self.clock.now()).await?;
+        Ok([due, self.next_begun()].into_iter().flatten().min())
     }
 
     /// Does what one due operation needs. A failure concerns only it and leaves it as stored.
@@ -125,9 +126,13 @@ impl Worker {
     /// # Errors
     /// [`StoreError`] when the database cannot be read.
     pub async fn tick(&self) -> Result<usize, StoreError> {
+        let left = self.left_begun(Some(self.clock.now()));
+        for id in &left {
+            self.go_on(*id).await?;
+        }
         let due = self.due(usize::MAX).await?;
         let steps = stream::iter(due).map(|stored| self.step(stored)).buffer_unordered(self.concurrency);
-        Ok(steps.filter(|stepped| std::future::ready(stepped.moved)).count().await)
+        Ok(left.len() + steps.filter(|stepped| std::future::ready(stepped.moved)).count().await)
     }
 
     /// Goes on with an operation somebody is waiting for: its tap has been answered, or staff have just decided. Neither
@@ -137,7 +142,7 @@ impl Worker {
     /// [`StoreError`] when the database cannot be read.
     pub async fn go_on(&self, id: OperationId) -> Result<(), StoreError> {
         if self.has_begun(id) {
-            self.guarded(id, async { self.carry_out_begun(id).await.unwrap_or(Ok(Did::Nothing)) }).await;
+            self.guarded(id, self.carry_out_begun(id)).await;
             return Ok(());
         }
         if let Some(stored) = operations::load(self.store.reader(), id).await? {

@@ -1,6 +1,6 @@
 //! Every (state, event) pair as one table, read line by line; and the cases that an exhaustive walk taught us.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use super::*;
 
@@ -250,7 +250,7 @@ fn figures_that_do_not_fit_together_are_refused() {
     let settings = |policy: Policy| policy.problems().into_iter().map(|(setting, _)| setting).collect::<Vec<_>>();
     assert_eq!(settings(whole()), Vec::<&str>::new());
     assert_eq!(settings(Policy { lease: seconds(30), ..whole() }), ["telegram.lease"]);
-    assert_eq!(settings(Policy { pause: seconds(29), ..whole() }), ["telegram.pause"]);
+    assert_eq!(settings(Policy { pause: seconds(29), ..whole() }), ["notices.pause"]);
     assert_eq!(settings(Policy { pause_most: seconds(59), ..whole() }), ["telegram.pause_most"]);
 }
 
