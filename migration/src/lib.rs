@@ -6,6 +6,7 @@ mod m20261130_000002_operations;
 mod m20261130_000003_outbox;
 mod m20261130_000004_desk;
 mod m20261130_000005_steps;
+mod m20261130_000006_lanes;
 mod m20261130_000007_retention;
 mod m20261130_000010_set_back;
 
@@ -25,6 +26,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261130_000003_outbox::Migration),
             Box::new(m20261130_000004_desk::Migration),
             Box::new(m20261130_000005_steps::Migration),
+            Box::new(m20261130_000006_lanes::Migration),
             Box::new(m20261130_000007_retention::Migration),
             Box::new(m20261130_000010_set_back::Migration),
         ]

@@ -51,9 +51,7 @@ pub fn author(config: &Config, dice: &dyn Dice) -> Author {
     dice.fill(&mut tail);
     Author {
         worker: format!("{}-{:08x}", std::process::id(), u32::from_le_bytes(tail)),
-        created_unknown: Some(config.notices.created),
-        rejected_unknown: Some(config.notices.rejected),
-        staff_unknown: Some(config.notices.staff_card),
+        on_unknown: config.notices.on_unknown,
         ..Author::default()
     }
 }

@@ -19,7 +19,6 @@ use crate::{
     config::Config,
     ids::OperationId,
     inbox::{Ended, Inbox, lanes::Lanes},
-    outbox::{CHATS_AT_ONCE, Outbox},
     store::inbox::Claimed,
     web::{self, Web},
     worker::Worker,
@@ -49,15 +48,15 @@ const RETAINS: Duration = Duration::from_secs(60);
 /// The pause between two chunks of it: so that taps have the disk for most of the time.
 const BETWEEN_CHUNKS: Duration = Duration::from_millis(100);
 
-/// How long a drain may take before what is under way is left to the next start.
-const DRAIN: Duration = Duration::from_secs(20);
+/// How long it may take to store that what was under way is unknown now.
+const AFTER_CUT: Duration = Duration::from_secs(5);
 
 /// What wakes the loops before their time.
 #[derive(Debug, Default)]
-struct Wakes {
-    handling: Notify,
-    worker: Notify,
-    outbox: Notify,
+pub(super) struct Wakes {
+    pub(super) handling: Notify,
+    pub(super) worker: Notify,
+    pub(super) outbox: Notify,
 }
 
 impl Wakes {
@@ -123,7 +122,7 @@ pub async fn run_at(app: App, listener: TcpListener, stop: CancellationToken) ->
     let handling = handle(app.inbox.clone(), incoming, ops, Arc::clone(&wakes), stop.clone(), handled.clone());
     spawn(&mut tasks, "handling", handling);
     spawn(&mut tasks, "worker", work(Arc::clone(&app), to_send, Arc::clone(&wakes), handled, worked.clone()));
-    spawn(&mut tasks, "outbox", say(Arc::clone(&app), Arc::clone(&wakes), worked, said));
+    spawn(&mut tasks, "outbox", super::saying::say(Arc::clone(&app), Arc::clone(&wakes), worked, said));
     spawn(&mut tasks, "reminders", remind(Arc::clone(&app), Arc::clone(&wakes), stop.clone()));
     spawn(&mut tasks, "wake-ups", wake_up(Arc::clone(&app), Arc::clone(&wakes), stop.clone()));
     spawn(&mut tasks, "retention", retain(Arc::clone(&app), stop.clone()));
@@ -140,9 +139,22 @@ pub async fn run_at(app: App, listener: TcpListener, stop: CancellationToken) ->
         return Ending::Died(name);
     }
     tracing::info!("draining: no more updates are taken, what is under way is finished");
-    let drained = timeout(DRAIN, async { while tasks.join_next().await.is_some() {} }).await;
+    let drained = timeout(app.config.worker.drain, ended(&mut tasks)).await.is_ok();
+    if !drained {
+        tracing::warn!("what is still under way is not waited for any longer: it counts as unknown");
+        app.worker.cut.cancel();
+        app.outbox.queue.cut.cancel();
+        // Nothing may stay as if its call were still being made.
+        if timeout(AFTER_CUT, ended(&mut tasks)).await.is_err() {
+            tracing::error!("the database did not take in time what was under way");
+        }
+    }
     tasks.shutdown().await;
-    if drained.is_ok() { Ending::Drained } else { Ending::CutShort }
+    if drained { Ending::Drained } else { Ending::CutShort }
+}
+
+async fn ended(tasks: &mut Tasks) {
+    while tasks.join_next().await.is_some() {}
 }
 
 fn spawn(tasks: &mut Tasks, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
@@ -233,10 +245,14 @@ async fn work(
     let mut held: Option<Range<Timestamp>> = None;
     loop {
         let draining = handled.is_cancelled() && !open;
+        let now = app.clock.now();
+        // A tap is answered before its call begins; one whose answer was waited for in vain begins all the same.
+        for id in worker.left_begun(if draining { None } else { Some(now) }) {
+            running.spawn(go_on(Arc::clone(&worker), id));
+        }
         if draining && running.is_empty() {
             return;
         }
-        let now = app.clock.now();
         let room = worker.concurrency.saturating_sub(running.len());
         let mut next = None;
         // Outside of it, also before it began: the clock may have been set back.
@@ -256,15 +272,7 @@ async fn work(
         let pause = pause(app.config.worker.tick, now, [next, held.as_ref().map(|held| held.end)]);
         tokio::select! {
             named = to_send.recv(), if open && room > 0 => match named {
-                Some(id) => {
-                    let worker = Arc::clone(&worker);
-                    running.spawn(async move {
-                        if let Err(error) = worker.go_on(id).await {
-                            tracing::warn!(operation.id = %id, %error, "an operation could not be worked on at once; it falls due by itself");
-                        }
-                        None
-                    });
-                }
+                Some(id) => drop(running.spawn(go_on(Arc::clone(&worker), id))),
                 None => open = false,
             },
             Some(ended) = running.join_next() => {
@@ -286,6 +294,13 @@ async fn work(
             _ = timeout(pause, std::future::pending::<()>()) => {}
         }
     }
+}
+
+async fn go_on(worker: Arc<Worker>, id: OperationId) -> Option<Timestamp> {
+    if let Err(error) = worker.go_on(id).await {
+        tracing::warn!(operation.id = %id, %error, "an operation could not be worked on at once; it falls due by itself");
+    }
+    None
 }
 
 /// Does what time alone asks for at the desk, now and then.
@@ -336,49 +351,8 @@ async fn retain(app: Arc<App>, stop: CancellationToken) {
     }
 }
 
-/// Says what is stored to be said, a chat at a time in order, many chats at once.
-async fn say(app: Arc<App>, wakes: Arc<Wakes>, worked: CancellationToken, said: CancellationToken) {
-    let _on_end = said.drop_guard();
-    let outbox: Arc<Outbox> = Arc::clone(&app.outbox);
-    let mut running: JoinSet<bool> = JoinSet::new();
-    let mut look = true;
-    let mut again_at = None;
-    loop {
-        let now = app.clock.now();
-        if look && running.len() < CHATS_AT_ONCE {
-            match outbox.due().await {
-                Ok(due) => {
-                    again_at = due.again_at;
-                    for row in due.rows.into_iter().take(CHATS_AT_ONCE - running.len()) {
-                        let outbox = Arc::clone(&outbox);
-                        running.spawn(async move { outbox.step(row).await });
-                    }
-                    look = false;
-                }
-                Err(error) => tracing::warn!(%error, "messages to send could not be looked for"),
-            }
-        }
-        if worked.is_cancelled() && running.is_empty() {
-            return;
-        }
-        let pause = pause(app.config.worker.tick, now, [again_at, None]);
-        tokio::select! {
-            Some(ended) = running.join_next() => match ended {
-                Ok(moved) => look |= moved,
-                Err(error) => {
-                    tracing::error!(%error, "a task that talks to Telegram died; its lease ends and the message becomes unknown");
-                    return;
-                }
-            },
-            () = wakes.outbox.notified() => look = true,
-            () = worked.cancelled(), if !worked.is_cancelled() => look = true,
-            _ = timeout(pause, std::future::pending::<()>()) => look = true,
-        }
-    }
-}
-
 /// How long to wait for a signal: until the earliest known moment, at most `floor`.
-fn pause<const N: usize>(floor: Duration, now: Timestamp, moments: [Option<Timestamp>; N]) -> Duration {
+pub(super) fn pause<const N: usize>(floor: Duration, now: Timestamp, moments: [Option<Timestamp>; N]) -> Duration {
     let earliest = moments.into_iter().flatten().min();
     earliest.map_or(floor, |moment| moment.since(now).clamp(Duration::from_millis(1), floor))
 }

@@ -5,11 +5,13 @@ pub mod by_hand;
 pub mod desk;
 pub mod lifecycle;
 mod menu;
+mod saying;
 pub mod setup;
 
 use std::sync::{Arc, Mutex, atomic::AtomicI64};
 
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::texts::Texts,
@@ -20,14 +22,14 @@ use crate::{
         limiter::{Limiter, Pace},
     },
     dialog::{Dialog, Limits},
-    domain::role::LiveRoster,
+    domain::{notice::NoticeKind, role::LiveRoster},
     inbox::{Inbox, routes},
-    outbox::Outbox,
+    outbox::{AtCommit, Outbox},
     points::Points,
     staff::Staff,
-    store::{Store, StoreError, operations::Author, settings},
+    store::{Store, StoreError, operations::Author, outbox::Herald, settings},
     telegram::{Answer, BotName, Telegram},
-    worker::{SharedTokens, Worker, outage::Outage, remind::Reminder, retain::Retainer},
+    worker::{AtTap, SharedTokens, Worker, outage::Outage, remind::Reminder, retain::Retainer},
 };
 
 pub use desk::{author, desk, roster};
@@ -130,7 +132,9 @@ impl App {
         let username = BotName::default();
         greet(&telegram, &username).await?;
         forget_old_credentials(&store, clock.as_ref()).await?;
-        Ok(Self::assemble(config, checked, clock, dice, store, telegram, username))
+        let app = Self::assemble(config, checked, clock, dice, store, telegram, username);
+        app.outbox.rescue().await?;
+        Ok(app)
     }
 
     fn assemble(
@@ -155,6 +159,23 @@ impl App {
             clock: Arc::clone(&clock),
         };
         let (crm, policy) = (Arc::new(crm.with_tokens(Arc::new(tokens))), Arc::new(policy));
+        let outbox = Arc::new(Outbox {
+            store: store.clone(),
+            telegram: telegram.clone(),
+            bot,
+            texts: Arc::clone(&catalog.texts),
+            roster: roster.clone(),
+            hours: config.staff.hours,
+            policy: setup::delivery_policy(&config),
+            pace: config.pace,
+            on_unknown: config.notices.on_unknown,
+            can_look: policy.can_look,
+            clock: Arc::clone(&clock),
+            queue: Arc::default(),
+        });
+        let herald: Arc<dyn Herald> = Arc::new(AtCommit(Arc::clone(&outbox)));
+        let parts = (crm, Arc::clone(&policy), author.clone(), Arc::clone(&herald));
+        let worker = Arc::new(worker(&config, parts, &store, &clock, Arc::clone(&dice)));
         let dialog = Dialog {
             bot,
             username: username.clone(),
@@ -164,6 +185,7 @@ impl App {
                 submissions_per_hour: config.limits.submissions_per_client_per_hour.into(),
             },
             ack_grace: setup::ACK_GRACE,
+            starter: Arc::new(AtTap(Arc::clone(&worker))),
             policy: Arc::clone(&policy),
             delivery: setup::delivery_policy(&config),
             author: author.clone(),
@@ -175,20 +197,9 @@ impl App {
             telegram: telegram.clone(),
             bot,
             routes: Arc::new(routes(dialog, staff)),
-            staff_unknown: config.notices.staff_card,
+            herald,
+            staff_unknown: config.notices.on_unknown.of(NoticeKind::StaffCard),
             clock: Arc::clone(&clock),
-        };
-        let outbox = Outbox {
-            store: store.clone(),
-            telegram: telegram.clone(),
-            bot,
-            texts: Arc::clone(&catalog.texts),
-            roster: roster.clone(),
-            hours: config.staff.hours,
-            policy: setup::delivery_policy(&config),
-            can_look: policy.can_look,
-            clock: Arc::clone(&clock),
-            busy: Mutex::default(),
         };
         let reminder = Reminder {
             store: store.clone(),
@@ -199,6 +210,7 @@ impl App {
             remind_after: config.staff.remind_after,
             escalate_after: config.staff.escalate_after,
             client_update_after: config.staff.client_update_after,
+            on_unknown: config.notices.on_unknown,
             clock: Arc::clone(&clock),
         };
         let outage = Outage {
@@ -216,7 +228,6 @@ impl App {
             clock: Arc::clone(&clock),
             rest: Mutex::default(),
         };
-        let worker = worker(&config, crm, policy, author, &store, &clock, dice);
         Self {
             texts: Arc::clone(&catalog.texts),
             config,
@@ -225,11 +236,11 @@ impl App {
             username,
             roster,
             inbox,
-            worker: Arc::new(worker),
+            worker,
             reminder,
             outage: Arc::new(outage),
             retainer,
-            outbox: Arc::new(outbox),
+            outbox,
             clock,
         }
     }
@@ -237,9 +248,7 @@ impl App {
 
 fn worker(
     config: &Config,
-    crm: Arc<Crm>,
-    policy: Arc<crate::domain::operation::Policy>,
-    author: Author,
+    (crm, policy, author, herald): (Arc<Crm>, Arc<crate::domain::operation::Policy>, Author, Arc<dyn Herald>),
     store: &Store,
     clock: &Arc<dyn Clock>,
     dice: Arc<dyn Dice>,
@@ -259,6 +268,9 @@ fn worker(
         dice,
         busy: Mutex::default(),
         seen: AtomicI64::new(0),
+        begun: Mutex::default(),
+        herald,
+        cut: CancellationToken::new(),
     }
 }
 

@@ -116,8 +116,8 @@ pub fn delivery_policy(config: &Config) -> delivery::Policy {
     delivery::Policy {
         request_timeout: timeout,
         lease: timeout + timeout / 4 + Duration::from_secs(1),
-        pause: timeout + timeout / 4,
-        pause_most: timeout * 8,
+        pause: config.notices.pause.unwrap_or(timeout + timeout / 4),
+        pause_most: (timeout * 8).max(config.notices.pause.unwrap_or_default()),
         second_unknown: delivery::GiveUp::Drop,
     }
 }

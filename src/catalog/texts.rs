@@ -17,6 +17,8 @@ pub use load::load;
 use pieces::Pieces;
 pub use shape::{Place, Proof};
 
+use crate::domain::text::cut;
+
 /// Most UTF-16 units of the answer to a tap (Telegram's limit).
 pub const LONGEST_TAP: usize = 200;
 
@@ -39,7 +41,7 @@ impl Texts {
             return key.name().to_owned();
         };
         let text = pieces.fill(args);
-        if key.place() == Place::Tap { cut(text, LONGEST_TAP) } else { text }
+        if key.place() == Place::Tap { cut(&text, LONGEST_TAP) } else { text }
     }
 
     /// The language to speak to somebody whose Telegram says `code` (`ru`, `en-US`, …).
@@ -54,24 +56,6 @@ impl Texts {
     pub fn langs(&self) -> Vec<&str> {
         self.languages.keys().map(String::as_str).collect()
     }
-}
-
-/// At most `most` UTF-16 units, the last character `…` if anything was cut off.
-fn cut(text: String, most: usize) -> String {
-    if text.encode_utf16().count() <= most {
-        return text;
-    }
-    let mut left = most.saturating_sub(1);
-    let mut kept: String = text
-        .chars()
-        .take_while(|c| {
-            let fits = c.len_utf16() <= left;
-            left -= if fits { c.len_utf16() } else { 0 };
-            fits
-        })
-        .collect();
-    kept.push('…');
-    kept
 }
 
 #[cfg(test)]

@@ -22,11 +22,17 @@ use super::{
     settings::{Config, Crm, Database, Limits, Log, Notices, Reconcile, Retention, Templates, Web, Worker},
 };
 use crate::{
-    domain::{delivery::OnUnknown, operation::OnAbsent},
+    domain::{
+        delivery::OnUnknown,
+        notice::Policies,
+        operation::OnAbsent,
+        pace::{Pace, Rule},
+    },
     telemetry::Format,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -70,7 +76,8 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let telegram = telegram::read(&root);
     let (staff, database, crm) = (staff::staff(&root), database(&root), crm(&root));
     let (web, templates, worker) = (web(&root), templates(&root), worker(&root));
-    let (notices, limits, retention, log) = (notices(&root), limits(&root), retention(&root), log(&root));
+    let (notices, pace) = (notices(&root), pace(&root));
+    let (limits, retention, log) = (limits(&root), retention(&root), log(&root));
     root.finish();
     let warnings = Problems::new();
     Some(Config {
@@ -83,6 +90,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         templates,
         worker,
         notices,
+        pace,
         limits,
         retention,
         log,
@@ -185,22 +193,42 @@ fn worker(root: &Section<'_>) -> Worker {
     let section = root.table_or_empty("worker");
     let concurrency = section.int("concurrency", 1..=256).and_then(|n| u16::try_from(n).ok());
     let tick = section.duration("tick", Duration::from_millis(10)..=60 * SECOND);
+    let drain = section.duration("drain", Duration::from_millis(100)..=600 * SECOND);
     section.finish();
-    Worker { concurrency: concurrency.unwrap_or(8), tick: tick.unwrap_or(SECOND) }
+    Worker {
+        concurrency: concurrency.unwrap_or(8),
+        tick: tick.unwrap_or(SECOND),
+        drain: drain.unwrap_or(20 * SECOND),
+    }
 }
 
 fn notices(root: &Section<'_>) -> Notices {
     let section = root.table_or_empty("notices");
     let words = [("repeat", OnUnknown::Repeat), ("review", OnUnknown::Review), ("drop", OnUnknown::Drop)];
-    let policy = |key: &str| section.one_of(key, &words).unwrap_or(OnUnknown::Repeat);
+    let on_unknown = Policies::by_kind(|kind| section.one_of(kind.name(), &words).unwrap_or(kind.when_unknown()));
     let notices = Notices {
-        created: policy("created"),
-        rejected: policy("rejected"),
-        staff_card: policy("staff_card"),
+        on_unknown,
         tell_after: section.duration("tell_after", Duration::ZERO..=DAY).unwrap_or(Duration::from_secs(20)),
+        pause: section.duration("pause", Duration::from_millis(100)..=HOUR),
     };
     section.finish();
     notices
+}
+
+fn pace(root: &Section<'_>) -> Pace {
+    let section = root.table_or_empty("pace");
+    let number = |key: &str, default: u32| {
+        section.int(key, 1..=1_000).and_then(|n| u32::try_from(n).ok()).unwrap_or(default)
+    };
+    let (per_chat, burst) = (number("per_chat", 1), number("burst", 3));
+    let pace = Pace {
+        // So many at once, and no more in the time in which the pace alone would let as many go.
+        chat: Rule { most: burst, within: SECOND * burst / per_chat },
+        group: Rule { most: number("group", 20), within: MINUTE },
+        overall: Rule { most: number("overall", 30), within: SECOND },
+    };
+    section.finish();
+    pace
 }
 
 fn limits(root: &Section<'_>) -> Limits {

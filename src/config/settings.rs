@@ -9,7 +9,7 @@ use secrecy::SecretString;
 
 use super::problem::Problems;
 use crate::{
-    domain::{delivery::OnUnknown, hours::WorkingHours, operation::OnAbsent},
+    domain::{hours::WorkingHours, notice::Policies, operation::OnAbsent, pace::Pace},
     ids::{BotId, ChatId, UserId},
     telemetry::Format,
 };
@@ -35,6 +35,8 @@ pub struct Config {
     pub worker: Worker,
     /// `[notices]`
     pub notices: Notices,
+    /// `[pace]`
+    pub pace: Pace,
     /// `[limits]`
     pub limits: Limits,
     /// `[retention]`
@@ -185,19 +187,19 @@ pub struct Worker {
     pub concurrency: u16,
     /// The longest pause between two looks at the database.
     pub tick: Duration,
+    /// How long a stop may take to finish what is under way; what is not finished by then counts as unknown.
+    pub drain: Duration,
 }
 
 /// What happens when nobody knows whether a message arrived, per kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notices {
-    /// The ticket's number, to the requester.
-    pub created: OnUnknown,
-    /// The refusal, to the requester.
-    pub rejected: OnUnknown,
-    /// A case, to staff.
-    pub staff_card: OnUnknown,
+    /// The policy of each kind.
+    pub on_unknown: Policies,
     /// An outcome that comes later than this after the tap gets a message of its own.
     pub tell_after: Duration,
+    /// How long a message stays unknown before its policy decides; `None`: a quarter longer than a send may take.
+    pub pause: Option<Duration>,
 }
 
 /// What one client may do.

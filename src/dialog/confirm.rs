@@ -21,6 +21,9 @@ use crate::{
     },
 };
 
+/// How long the first card waits for the outcome of an attempt that began with the tap.
+const CARD_GRACE: std::time::Duration = std::time::Duration::from_millis(1_500);
+
 /// An hour, for the limit of submissions.
 const HOUR: std::time::Duration = std::time::Duration::from_secs(3600);
 
@@ -82,7 +85,9 @@ impl Visit<'_> {
         }
         draft.submit();
         drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;
-        self.show_card(operation).await?;
+        // What is under way already has an outcome in a moment, most often: one message instead of two.
+        let begun = self.dialog.starter.begin(self.tx, &stored).await?;
+        self.show_card(operation, if begun { self.now.plus(CARD_GRACE) } else { self.now }).await?;
         let key = if self.is_paused().await? { Key::TapAcceptedPaused } else { Key::TapAccepted };
         Ok(Handled { toast: Some(self.text(key, &[])), send_now: vec![operation] })
     }

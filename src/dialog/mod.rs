@@ -29,7 +29,7 @@ use crate::{
     ids::{BotId, ChatId, UserId},
     store::{
         StoreError, Tx, backlog, cases,
-        operations::{self, Author},
+        operations::{self, Author, Starter},
         outbox::{self, Letter},
         people,
     },
@@ -58,6 +58,8 @@ pub struct Dialog {
     pub limits: Limits,
     /// How long a fresh operation leaves its tap time to be answered before any worker may send it by itself.
     pub ack_grace: Duration,
+    /// Who begins the first attempt with the tap itself, where it can.
+    pub starter: Arc<dyn Starter>,
     /// The figures of the operation machine.
     pub policy: Arc<Policy>,
     /// The figures of the delivery machine.
@@ -182,7 +184,7 @@ impl Visit<'_> {
             card,
             operation: None,
             notice: Notice::Words(words),
-            on_unknown: OnUnknown::Repeat,
+            on_unknown: self.dialog.author.on_unknown.of(NoticeKind::Dialog),
         };
         outbox::put(self.tx.as_ref(), &letter, self.said_at).await
     }
@@ -229,7 +231,7 @@ impl Visit<'_> {
     async fn show_latest(&self) -> Result<(), StoreError> {
         for stored in operations::of_person(self.tx.as_ref(), self.dialog.bot, self.user(), 3).await? {
             let id = stored.operation.id;
-            self.show_card(id).await?;
+            self.show_card(id, self.now).await?;
             for case in cases::undelivered(self.tx.as_ref(), id).await? {
                 cases::settle_itself(self.tx.as_ref(), self.dialog.bot, &case, self.now).await?;
             }
@@ -237,7 +239,8 @@ impl Visit<'_> {
         Ok(())
     }
 
-    async fn show_card(&self, operation: crate::ids::OperationId) -> Result<(), StoreError> {
+    /// Shows where an operation stands, from `due_at` on or as soon as there is more to say.
+    async fn show_card(&self, operation: crate::ids::OperationId, due_at: Timestamp) -> Result<(), StoreError> {
         let letter = Letter {
             bot: self.dialog.bot,
             chat: self.chat,
@@ -246,8 +249,8 @@ impl Visit<'_> {
             card: Some(format!("operation:{operation}")),
             operation: Some(operation),
             notice: Notice::Card { operation },
-            on_unknown: OnUnknown::Repeat,
+            on_unknown: self.dialog.author.on_unknown.of(NoticeKind::Card),
         };
-        outbox::put(self.tx.as_ref(), &letter, self.now).await
+        outbox::put_at(self.tx.as_ref(), &letter, self.now, due_at).await
     }
 }

@@ -9,12 +9,12 @@
 //! [`holds_back`](Delivery::holds_back) later rows of its chat until its pause is over, and the pause is longer than
 //! the longest late delivery.
 
+mod policy;
 mod step;
-
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use policy::{GiveUp, Policy};
 pub use step::{Illegal, next_action, step};
 
 use super::operation::Entry;
@@ -38,6 +38,9 @@ pub struct Delivery {
     /// but the later one must come to its end first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrived: Option<Arrived>,
+    /// Set when Telegram said that the row's topic is closed or gone: from then on it is sent to the chat itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub topicless: bool,
 }
 
 /// That a call was carried out.
@@ -196,6 +199,13 @@ pub enum Event {
         /// What Telegram said, cleaned.
         detail: String,
     },
+    /// Not carried out: the topic is closed or gone. May work once without it.
+    NoTopic {
+        /// Which call.
+        attempt: u32,
+        /// What Telegram said, cleaned.
+        detail: String,
+    },
     /// No answer, or one that proves nothing.
     Lost {
         /// Which call.
@@ -207,6 +217,8 @@ pub enum Event {
     PauseOver,
     /// A newer row of the same card is stored.
     Overtaken,
+    /// The chat is known not to take anything until its person writes again: not even one call is made.
+    Unreachable,
     /// Staff decided.
     Decided(Decision),
 }
@@ -279,31 +291,6 @@ pub enum NextAction {
     Nothing,
 }
 
-/// The figures deliveries are driven by.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Policy {
-    /// The longest a call can take; Telegram answers some throttled calls only after many seconds.
-    pub request_timeout: Duration,
-    /// How long a sender owns a call; longer than `request_timeout`.
-    pub lease: Duration,
-    /// How long an unknown one waits: longer than a call given up on can take to land. Doubles with each repeat.
-    pub pause: Duration,
-    /// The longest such pause.
-    pub pause_most: Duration,
-    /// What follows when the repeat of a new message is lost too.
-    pub second_unknown: GiveUp,
-}
-
-/// How a repeated message that was lost again is given up on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GiveUp {
-    /// A human decides.
-    Review,
-    /// It is let go.
-    Drop,
-}
-
 /// What one event made of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
@@ -313,43 +300,11 @@ pub struct Step {
     pub effects: Vec<Effect>,
 }
 
-impl Policy {
-    /// Which inequalities do not hold, by setting and in words; empty when the figures fit together.
-    #[must_use]
-    pub fn problems(&self) -> Vec<(&'static str, String)> {
-        let mut found = Vec::new();
-        let timeout = self.request_timeout;
-        if timeout.is_zero() {
-            found.push(("telegram.request_timeout", "is zero".to_owned()));
-        }
-        if self.lease <= timeout {
-            found.push(("telegram.lease", format!("{:?} is not longer than request_timeout {timeout:?}", self.lease)));
-        }
-        if self.pause < timeout {
-            found.push((
-                "telegram.pause",
-                format!("{:?} is shorter than request_timeout {timeout:?}: an old edit could land last", self.pause),
-            ));
-        }
-        if self.pause_most < self.pause {
-            found
-                .push(("telegram.pause_most", format!("{:?} is shorter than pause {:?}", self.pause_most, self.pause)));
-        }
-        found
-    }
-
-    /// How long a delivery waits in `unknown` after `repeats` repeats.
-    #[must_use]
-    pub fn pause_after(&self, repeats: u32) -> Duration {
-        self.pause.saturating_mul(1 << repeats.min(16)).min(self.pause_most)
-    }
-}
-
 impl Delivery {
     /// A freshly written row, due at `due_at`.
     #[must_use]
     pub fn new(kind: Kind, due_at: Timestamp) -> Self {
-        Self { kind, state: State::Pending { due_at }, attempts: 0, repeats: 0, arrived: None }
+        Self { kind, state: State::Pending { due_at }, attempts: 0, repeats: 0, arrived: None, topicless: false }
     }
 
     /// When a loop should look at it next; `None` when only an answer or a person can move it.

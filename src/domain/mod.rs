@@ -21,3 +21,5 @@ pub mod role;
 
 pub mod delivery;
 pub mod notice;
+pub mod pace;
+pub mod text;

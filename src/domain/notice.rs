@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::delivery::OnUnknown;
 use crate::ids::OperationId;
 
 /// One thing to say.
@@ -53,6 +54,13 @@ pub enum Alert {
     CrmAuth {
         /// What it said, cleaned.
         detail: String,
+    },
+    /// A forum topic we write to is closed or gone: messages go to the chat itself.
+    TopicGone {
+        /// Which chat.
+        chat: i64,
+        /// Which topic.
+        thread: i64,
     },
     /// The CRM does not keep our key: what was made cannot be looked up.
     KeyDropped {
@@ -178,7 +186,42 @@ pub enum NoticeKind {
     StaffReply,
 }
 
+/// What to do with each kind of new message when nobody knows whether it arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policies([OnUnknown; NoticeKind::ALL.len()]);
+
+impl Policies {
+    /// Asks for each kind.
+    #[must_use]
+    pub fn by_kind(policy: impl FnMut(NoticeKind) -> OnUnknown) -> Self {
+        Self(NoticeKind::ALL.map(policy))
+    }
+
+    /// The policy of a kind.
+    #[must_use]
+    pub fn of(&self, kind: NoticeKind) -> OnUnknown {
+        self.0[kind as usize]
+    }
+}
+
+impl Default for Policies {
+    fn default() -> Self {
+        Self::by_kind(NoticeKind::when_unknown)
+    }
+}
+
 impl NoticeKind {
+    /// All of them, in the order they are declared.
+    pub const ALL: [Self; 7] = [
+        Self::Dialog,
+        Self::Card,
+        Self::Created,
+        Self::Rejected,
+        Self::Waiting,
+        Self::StaffCard,
+        Self::StaffReply,
+    ];
+
     /// The word in database and metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -191,6 +234,12 @@ impl NoticeKind {
             Self::StaffCard => "staff_card",
             Self::StaffReply => "staff_reply",
         }
+    }
+
+    /// The policy where the operator wrote none: twice is better than never, except for news that comes by itself.
+    #[must_use]
+    pub fn when_unknown(self) -> OnUnknown {
+        if self == Self::Waiting { OnUnknown::Drop } else { OnUnknown::Repeat }
     }
 
     /// Who goes first when the pace is short: smaller is sooner.

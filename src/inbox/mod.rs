@@ -20,12 +20,13 @@ use crate::{
         input::{Act, Handled},
         review::Matter,
     },
-    ids::{BotId, OperationId},
+    ids::{BotId, ChatId, OperationId},
     metrics::{self, Counter},
     store::{
         Store, StoreError, cases,
         inbox::{self, Arrival, Claimed},
         journal,
+        outbox::Herald,
     },
     telegram::{Answer, Telegram, decode, render},
 };
@@ -55,6 +56,8 @@ pub struct Inbox {
     pub bot: BotId,
     /// Who handles what.
     pub routes: Arc<Routes>,
+    /// Lets an answer leave with the commit that stores it.
+    pub herald: Arc<dyn Herald>,
     /// What to do when nobody knows whether an alert arrived.
     pub staff_unknown: OnUnknown,
     /// Time.
@@ -171,10 +174,12 @@ impl Inbox {
         let (routes, bot, lane, number, now) =
             (Arc::clone(&self.routes), self.bot, row.lane, row.row, self.clock.now());
         let update_id = row.update;
+        let herald = Arc::clone(&self.herald);
+        let chat = input.chat.map(|chat| chat.id).or(input.from.as_ref().map(|person| ChatId(person.id.0)));
         let handled = self
             .store
             .write(move |tx| {
-                let (routes, input) = (Arc::clone(&routes), Arc::clone(&input));
+                let (routes, input, herald) = (Arc::clone(&routes), Arc::clone(&input), Arc::clone(&herald));
                 async move {
                     if inbox::must_wait(tx.as_ref(), bot, lane, number).await? {
                         inbox::wait_turn(tx.as_ref(), number, now).await?;
@@ -185,11 +190,19 @@ impl Inbox {
                     }
                     let handled = routes.run(Arc::clone(&tx), input).await?;
                     journal::caused(tx.as_ref(), &handled.send_now, update_id, number, now).await?;
-                    Ok(Some(handled))
+                    let afterwards = match chat {
+                        Some(chat) => herald.take(&tx, chat).await?,
+                        None => None,
+                    };
+                    Ok(Some((handled, afterwards)))
                 }
             })
             .await?;
-        Ok(handled.map(|handled| (callback, handled)))
+        let Some((handled, afterwards)) = handled else { return Ok(None) };
+        if let Some(afterwards) = afterwards {
+            afterwards();
+        }
+        Ok(Some((callback, handled)))
     }
 
     /// A passing trouble of the database is tried again without counting against the row; anything else is its own

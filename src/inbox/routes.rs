@@ -9,7 +9,7 @@ use crate::{
     domain::input::{Act, Handled, Input},
     ids::BotId,
     staff::Staff,
-    store::{StoreError, Tx, cards},
+    store::{StoreError, Tx, lanes},
 };
 
 type Tree = Handler<'static, Result<Handled, StoreError>>;
@@ -68,7 +68,7 @@ async fn awaited(tx: Tx, input: Arc<Input>, staff: Arc<Staff>) -> bool {
 
 async fn chat_moved(tx: Tx, input: Arc<Input>, bot: BotId, staff: Arc<Staff>) -> Result<Handled, StoreError> {
     if let (Some(chat), Act::ChatMoved { to }) = (input.chat, &input.act) {
-        cards::move_chat(tx.as_ref(), bot, chat.id, *to).await?;
+        lanes::move_chat(tx.as_ref(), bot, chat.id, *to, staff.clock.now()).await?;
         if staff.roster.now().chat == Some(chat.id) {
             tracing::warn!(
                 from = chat.id.0,

@@ -16,7 +16,7 @@ use crate::{
         ticket::Ticket,
     },
     store::{
-        StoreError,
+        Db, StoreError,
         cases::{self, Case},
         operations::{self, Attempt, Stored},
         steps,
@@ -30,6 +30,7 @@ const LISTED: usize = 5;
 /// What a card is made of.
 struct Card<'a> {
     outbox: &'a Outbox,
+    db: &'a Db,
     lang: &'a str,
     case: &'a Case,
     stored: Option<&'a Stored>,
@@ -37,15 +38,19 @@ struct Card<'a> {
 }
 
 /// The card of a case; `None` when the case is gone.
-pub(super) async fn case_card(outbox: &Outbox, case: i64, now: Timestamp) -> Result<Option<Words>, StoreError> {
-    let reader = outbox.store.reader();
-    let Some(case) = cases::load(reader, case).await? else { return Ok(None) };
+pub(super) async fn case_card(
+    outbox: &Outbox,
+    db: &Db,
+    case: i64,
+    now: Timestamp,
+) -> Result<Option<Words>, StoreError> {
+    let Some(case) = cases::load(db, case).await? else { return Ok(None) };
     let stored = match case.operation {
-        Some(operation) => operations::load(reader, operation).await?,
+        Some(operation) => operations::load(db, operation).await?,
         None => None,
     };
     let lang = outbox.texts.lang(None);
-    let card = Card { outbox, lang, case: &case, stored: stored.as_ref(), now };
+    let card = Card { outbox, db, lang, case: &case, stored: stored.as_ref(), now };
     if case.closed.is_some() { card.closed().await.map(Some) } else { card.open().await.map(Some) }
 }
 
@@ -128,7 +133,7 @@ impl Card<'_> {
             }
             Matter::Twin { .. } => self.say(Key::StaffCaseTwin, &[case, reason, form, client, ("age", &opened)]),
             Matter::Review { .. } => {
-                let attempts = operations::attempts(self.outbox.store.reader(), stored.operation.id).await?;
+                let attempts = operations::attempts(self.db, stored.operation.id).await?;
                 let (sent, answer) = (sent(stored), self.answers(&attempts));
                 let rest = [("marker", case.1), ("age", &*waits), ("sent", &*sent), ("answer", &*answer)];
                 self.say(Key::StaffCase, &[&[form, reason, client], &rest[..]].concat())
@@ -168,7 +173,7 @@ impl Card<'_> {
     }
 
     async fn called(&self, user: crate::ids::UserId) -> Result<String, StoreError> {
-        steps::name(self.outbox.store.reader(), self.outbox.bot, user).await
+        steps::name(self.db, self.outbox.bot, user).await
     }
 
     fn is_under_way(&self) -> bool {

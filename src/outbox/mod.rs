@@ -1,33 +1,51 @@
 //! The outbox: what is stored to be said goes to Telegram, in order within a chat, once where it can be.
 //!
 //! One owner of retries: no library repeats a call. A row is stored as `sending` before its call and ends by what the
-//! answer proves; a card is worded when it is sent, so no message is behind the truth.
+//! answer proves; a card is worded when it is claimed, so no message is behind the truth. [`take`] is the one transaction
+//! that decides whether a chat's next message may leave; it runs for a chat whose lane is due, behind the end of the
+//! message before, and inside the transaction that writes something new ([`Herald`]).
 
 mod case_card;
 mod deliver;
+mod queue;
+mod take;
+mod trouble;
 mod wording;
 
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 
 use crate::{
     catalog::texts::Texts,
     clock::{Clock, Timestamp},
-    domain::{delivery::Policy, hours::WorkingHours, role::LiveRoster},
+    domain::{delivery::Policy, hours::WorkingHours, notice::Policies, pace::Pace, role::LiveRoster},
     ids::{BotId, ChatId},
-    store::{Store, StoreError, outbox},
+    store::{
+        Store, StoreError, Tx, apart, lanes,
+        outbox::{AfterCommit, Herald},
+        pace,
+    },
     telegram::Telegram,
 };
 
-/// How many open rows one look takes from the database.
-const BATCH: u64 = 512;
+pub use queue::{Queue, Ready};
 
 /// Chats written to at once.
 pub const CHATS_AT_ONCE: usize = 16;
+
+/// How soon a lane or the pace that another process holds at this moment is looked at again.
+const SOON: Duration = Duration::from_millis(10);
+
+/// How soon a chat whose rows cannot be read is looked at again.
+const TROUBLE: Duration = Duration::from_secs(5);
+
+/// How many lanes that know nothing of their messages one look finds.
+const OVERLOOKED: u64 = 256;
 
 /// The sender of one process.
 #[derive(Debug)]
@@ -44,78 +62,123 @@ pub struct Outbox {
     pub roster: LiveRoster,
     /// The figures of the delivery machine.
     pub policy: Policy,
+    /// How many messages may leave within how long.
+    pub pace: Pace,
+    /// What to do with each kind of message when nobody knows whether it arrived.
+    pub on_unknown: Policies,
     /// Staff's own time, for what they read.
     pub hours: WorkingHours,
     /// How the CRM calls a ticket's page, and whether it can be searched: what a case's card offers.
     pub can_look: bool,
     /// Time.
     pub clock: Arc<dyn Clock>,
-    /// Chats this process is writing to now.
-    pub busy: Mutex<HashSet<ChatId>>,
+    /// What is claimed and not called yet.
+    pub queue: Arc<Queue>,
 }
 
-/// Rows that can be sent now.
+/// Chats where something can be said now.
 #[derive(Debug, Default)]
 pub struct Due {
-    /// One a chat, oldest first.
-    pub rows: Vec<outbox::Row>,
-    /// When the next row falls due; `None` when only a signal can tell.
+    /// The most urgent first.
+    pub chats: Vec<ChatId>,
+    /// When the next one falls due; `None` when only a signal can tell.
+    pub again_at: Option<Timestamp>,
+}
+
+/// What one step led to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stepped {
+    /// Whether something changed in the database.
+    pub moved: bool,
+    /// When it is worth trying again; `None` when the lane itself says.
     pub again_at: Option<Timestamp>,
 }
 
 impl Outbox {
-    /// The oldest open row of each chat that is due now, for chats this process is not writing to.
+    /// The chats that want to be looked at now, as many as may be written to at once and as the pace has room for. While
+    /// it has less room than chats wait, nothing passes them by: only the most urgent go on.
     ///
     /// # Errors
     /// [`StoreError`] when the database cannot be read.
     pub async fn due(&self) -> Result<Due, StoreError> {
-        let open = outbox::open(self.store.reader(), self.bot, BATCH).await?;
-        let now = self.clock.now();
-        let mut chats = self.busy.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut due = Due::default();
-        for row in open {
-            // The oldest open row of a chat speaks for it: what comes later waits.
-            if !chats.insert(row.chat) {
-                continue;
-            }
-            match row.delivery.due_at() {
-                Some(due_at) if due_at > now => {
-                    due.again_at = Some(due.again_at.map_or(due_at, |known| known.min(due_at)));
+        let (reader, now) = (self.store.reader(), self.clock.now());
+        let overall = pace::look(reader, self.bot).await?;
+        let silent = overall.hold_until > now;
+        let room = if silent { 0 } else { self.pace.overall.room(&overall.recent, now) };
+        let mut chats = lanes::due(reader, self.bot, now, self.queue.free().max(1)).await?;
+        let short = chats.len() > room;
+        self.queue.short.store(short, Ordering::Relaxed);
+        chats.truncate(room);
+        let mut again_at = lanes::next_due(reader, self.bot, now).await?;
+        if short {
+            let free_at = if silent {
+                Some(overall.hold_until)
+            } else {
+                self.pace.overall.again_at(&overall.recent, now)
+            };
+            again_at = [again_at, free_at].into_iter().flatten().min();
+        }
+        Ok(Due { chats, again_at })
+    }
+
+    /// Says the next thing in a chat, and what follows it there at once. A failure concerns only this chat and leaves it
+    /// as stored.
+    pub async fn step(self: &Arc<Self>, chat: ChatId) -> Stepped {
+        let Some(slot) = self.queue.slot() else { return Stepped::default() };
+        let (outbox, now) = (Arc::clone(self), self.clock.now());
+        let took = self
+            .store
+            .write(move |tx| {
+                let outbox = Arc::clone(&outbox);
+                async move { outbox.take(&tx, chat, now).await }
+            })
+            .await;
+        match took {
+            Ok(took) => {
+                if let Some(taken) = took.call {
+                    self.speak(Ready { taken, slot }).await;
                 }
-                _ => due.rows.push(row),
+                Stepped { moved: took.moved, again_at: took.again_at }
+            }
+            Err(error) => {
+                tracing::warn!(chat = chat.0, %error, "nothing could be said in a chat now; it stays as stored");
+                let pause = if error.may_pass() { SOON } else { TROUBLE };
+                Stepped { moved: false, again_at: Some(now.plus(pause)) }
             }
         }
-        Ok(due)
     }
 
-    /// Moves one row a step. A failure concerns only it and leaves it as stored. Returns whether it moved.
-    pub async fn step(&self, row: outbox::Row) -> bool {
-        let (chat, id) = (row.chat, row.id);
-        if !self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(chat) {
-            return false;
+    /// Makes a call that is claimed, and those that follow it in the same chat.
+    pub async fn speak(self: &Arc<Self>, ready: Ready) {
+        let Ready { taken, slot } = ready;
+        let mut next = Some(taken);
+        while let Some(taken) = next {
+            let id = taken.row.id;
+            next = self.deliver(*taken).await.unwrap_or_else(|error| {
+                tracing::warn!(outbox.id = id, %error, "the end of a call could not be stored; its lease ends and it counts as unknown");
+                None
+            });
         }
-        let moved = self.deliver(row).await;
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&chat);
-        moved.unwrap_or_else(|error| {
-            tracing::warn!(outbox.id = id, %error, "a message could not be worked on now; it stays as stored");
-            false
-        })
+        drop(slot);
     }
 
-    /// Sends what can be sent now until nothing more can. Returns how many rows moved.
+    /// Sends what can be sent now until nothing more can. Returns how many chats moved.
     ///
     /// # Errors
     /// [`StoreError`] when the database cannot be read.
-    pub async fn tick(&self) -> Result<usize, StoreError> {
+    pub async fn tick(self: &Arc<Self>) -> Result<usize, StoreError> {
         let mut moved = 0;
         let mut stuck = HashSet::new();
         loop {
-            let mut rows = self.due().await?.rows;
-            rows.retain(|row| !stuck.contains(&row.chat));
-            if rows.is_empty() {
+            let ready = self.queue.drain();
+            moved += ready.len();
+            stream::iter(ready).for_each_concurrent(None, |ready| self.speak(ready)).await;
+            let mut chats = self.due().await?.chats;
+            chats.retain(|chat| !stuck.contains(chat));
+            if chats.is_empty() && self.queue.is_empty() {
                 return Ok(moved);
             }
-            let steps = stream::iter(rows).map(|row| async move { (row.chat, self.step(row).await) });
+            let steps = stream::iter(chats).map(|chat| async move { (chat, self.step(chat).await.moved) });
             for (chat, stepped) in steps.buffer_unordered(CHATS_AT_ONCE).collect::<Vec<_>>().await {
                 if stepped {
                     moved += 1;
@@ -124,5 +187,61 @@ impl Outbox {
                 }
             }
         }
+    }
+
+    /// Looks at a chat within a transaction that must stand whatever comes of it.
+    async fn take_apart(
+        self: &Arc<Self>,
+        tx: &Tx,
+        chat: ChatId,
+        now: Timestamp,
+    ) -> Result<Option<take::Took>, StoreError> {
+        let outbox = Arc::clone(self);
+        apart(tx, move |point| async move { outbox.take(&point, chat, now).await }.boxed()).await
+    }
+
+    /// Finds messages that no lane waits for, as a release before this one leaves them, and lets their lanes wait.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be used.
+    pub async fn rescue(&self) -> Result<usize, StoreError> {
+        let (bot, now) = (self.bot, self.clock.now());
+        let chats = lanes::overlooked(self.store.reader(), bot, now, OVERLOOKED).await?;
+        let found = chats.len();
+        if found > 0 {
+            let chats = Arc::new(chats);
+            self.store
+                .write(move |tx| {
+                    let chats = Arc::clone(&chats);
+                    async move {
+                        for chat in chats.iter() {
+                            lanes::join(tx.as_ref(), bot, *chat, 1, now).await?;
+                        }
+                        Ok(())
+                    }
+                })
+                .await?;
+        }
+        Ok(found)
+    }
+}
+
+/// The outbox as those see it who write what it says.
+#[derive(Debug, Clone)]
+pub struct AtCommit(pub Arc<Outbox>);
+
+impl Herald for AtCommit {
+    fn take<'a>(&'a self, tx: &'a Tx, chat: ChatId) -> BoxFuture<'a, Result<Option<AfterCommit>, StoreError>> {
+        async move {
+            let outbox = &self.0;
+            if !outbox.queue.may_follow() {
+                return Ok(None);
+            }
+            let Some(slot) = outbox.queue.slot() else { return Ok(None) };
+            let queue = Arc::clone(&outbox.queue);
+            let took = outbox.take_apart(tx, chat, outbox.clock.now()).await?;
+            Ok(took.and_then(|took| took.call).map(|taken| Box::new(move || queue.push(Ready { taken, slot })) as AfterCommit))
+        }
+        .boxed()
     }
 }

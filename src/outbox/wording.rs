@@ -11,9 +11,8 @@ use crate::{
         notice::{Alert, Notice, Words},
         operation::State,
     },
-    ids::OperationId,
     store::{
-        StoreError, drafts,
+        Db, StoreError, drafts,
         operations::{self, Stored},
         outbox::Row,
         settings,
@@ -29,26 +28,31 @@ pub(super) enum Worded {
     Nothing(&'static str),
 }
 
-pub(super) async fn word(outbox: &Outbox, row: &Row, now: Timestamp) -> Result<Worded, StoreError> {
+pub(super) async fn word(
+    outbox: &Outbox,
+    db: &Db,
+    row: &Row,
+    now: Timestamp,
+) -> Result<Worded, StoreError> {
     let staff_lang = outbox.texts.lang(None);
     Ok(match &row.notice {
         Notice::Words(words) => Worded::Say(words.clone()),
-        Notice::Card { operation } => match load(outbox, *operation).await? {
-            Some(stored) => Worded::Say(card(outbox, &stored).await?),
+        Notice::Card { operation } => match operations::load(db, *operation).await? {
+            Some(stored) => Worded::Say(card(outbox, db, &stored).await?),
             None => Worded::Nothing("the operation is gone"),
         },
         Notice::Outcome { operation } => {
-            let stored = load(outbox, *operation).await?;
+            let stored = operations::load(db, *operation).await?;
             let words =
                 stored.and_then(|stored| outcome_words(&outbox.texts, &stored.lang, &stored.operation, &stored.marker));
             words.map_or(Worded::Nothing("the outcome is no longer what it was"), Worded::Say)
         }
-        Notice::Case { case, .. } | Notice::Desk { case } => match case_card(outbox, *case, now).await? {
+        Notice::Case { case, .. } | Notice::Desk { case } => match case_card(outbox, db, *case, now).await? {
             Some(words) => Worded::Say(words),
             None => Worded::Nothing("the case is gone"),
         },
         Notice::Waiting { operation } => {
-            let stored = load(outbox, *operation).await?;
+            let stored = operations::load(db, *operation).await?;
             let words =
                 stored.and_then(|stored| waiting_words(&outbox.texts, &stored.lang, &stored.operation, &stored.marker));
             words.map_or(Worded::Nothing("it waits no longer"), Worded::Say)
@@ -57,14 +61,10 @@ pub(super) async fn word(outbox: &Outbox, row: &Row, now: Timestamp) -> Result<W
     })
 }
 
-async fn load(outbox: &Outbox, id: OperationId) -> Result<Option<Stored>, StoreError> {
-    operations::load(outbox.store.reader(), id).await
-}
-
-async fn card(outbox: &Outbox, stored: &Stored) -> Result<Words, StoreError> {
+async fn card(outbox: &Outbox, db: &Db, stored: &Stored) -> Result<Words, StoreError> {
     let operation = &stored.operation;
     let rejected = matches!(operation.state, State::Rejected { .. });
-    let draft = if rejected { drafts::load(outbox.store.reader(), operation.draft).await? } else { None };
+    let draft = if rejected { drafts::load(db, operation.draft).await? } else { None };
     // Only while it is this version's turn: an older card must not open a draft that has gone on.
     let edit = draft
         .filter(|draft| draft.is_open() && draft.version.0 == operation.version.0 + 1)
@@ -78,6 +78,10 @@ fn alert(texts: &Texts, lang: &str, about: &Alert) -> String {
     match about {
         Alert::CrmAuth { detail } => {
             format!("{}\n\n{}", texts.say(lang, Key::StaffCrmRefusesUs, &[]), visible(detail))
+        }
+        Alert::TopicGone { chat, thread } => {
+            let (chat, thread) = (chat.to_string(), thread.to_string());
+            texts.say(lang, Key::StaffTopicGone, &[("chat", &chat), ("thread", &thread)])
         }
         Alert::KeyDropped { number } => texts.say(lang, Key::StaffKeyDropped, &[("number", &visible(number))]),
     }

@@ -12,6 +12,7 @@ use crate::{
     clock::Timestamp,
     domain::{
         delivery,
+        notice::NoticeKind,
         operation::{Decision, Event, ReviewReason, State},
         review::Matter,
         role::Role,
@@ -195,7 +196,7 @@ impl Staff {
                 false => delivery::Decision::LetGo { by: by.0 },
             };
             let event = delivery::Event::Decided(decision);
-            let decided = outbox::advance(tx.as_ref(), row.id, row.rev, None, &event, now, &self.delivery).await?;
+            let decided = outbox::advance(tx.as_ref(), row.id, row.rev, &event, now, &self.delivery).await?;
             return match decided {
                 outbox::Advanced::Stale => Err(StoreError::Stale("outbox")),
                 outbox::Advanced::Moved(_) | outbox::Advanced::Illegal(_) => Ok(()),
@@ -299,7 +300,7 @@ impl Staff {
 
     /// The case's card, as it is when it is sent.
     async fn show(&self, tx: &Tx, case: &Case, now: Timestamp) -> Result<(), StoreError> {
-        let unknown = self.author.staff_unknown.unwrap_or(delivery::OnUnknown::Repeat);
+        let unknown = self.author.on_unknown.of(NoticeKind::StaffCard);
         cases::show(tx.as_ref(), self.bot, case.id, case.operation, unknown, now).await
     }
 

@@ -20,7 +20,7 @@ use crate::{
     catalog::texts::{Key, Texts},
     clock::{Clock, Timestamp},
     domain::{
-        delivery::{self, OnUnknown},
+        delivery,
         hours::WorkingHours,
         input::{Act, Chat, ChatKind, Handled, Input, Person},
         notice::{Keyboard, Notice, NoticeKind, Words},
@@ -29,7 +29,7 @@ use crate::{
     },
     ids::{BotId, ChatId, MessageId},
     store::{
-        StoreError, Tx, cards,
+        StoreError, Tx, cards, lanes,
         operations::Author,
         outbox::{self, Letter},
         steps,
@@ -185,7 +185,7 @@ impl Staff {
     /// The staff chat under its number of today: a group that became a supergroup has a new one.
     async fn home(&self, tx: &Tx) -> Result<Option<ChatId>, StoreError> {
         let Some(chat) = self.roster.now().chat else { return Ok(None) };
-        Ok(Some(cards::chat(tx.as_ref(), self.bot, chat).await?.0))
+        Ok(Some(lanes::today(tx.as_ref(), self.bot, chat).await?))
     }
 }
 
@@ -203,7 +203,7 @@ impl Shift<'_> {
             card,
             operation: None,
             notice: Notice::Words(words),
-            on_unknown: OnUnknown::Repeat,
+            on_unknown: self.staff.author.on_unknown.of(NoticeKind::StaffReply),
         }
     }
 

@@ -1,14 +1,10 @@
-//! Messages that are edited in place, and what Telegram told us about their chats.
+//! Messages that are edited in place.
 
 use sea_orm::{
-    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::Expr,
-    sea_query::OnConflict,
+    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::OnConflict,
 };
 
-use super::{
-    StoreError,
-    entity::{cards, chats, outbox},
-};
+use super::{StoreError, entity::cards};
 use crate::{
     clock::Timestamp,
     ids::{BotId, ChatId, MessageId},
@@ -98,67 +94,15 @@ pub async fn forget<C: ConnectionTrait>(db: &C, card: &str) -> Result<(), StoreE
     Ok(())
 }
 
-/// Keeps silent in a chat until then, as Telegram asked.
+/// Forgets every card of a chat: its messages cannot be edited any more.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn hold_chat<C: ConnectionTrait>(
-    db: &C,
-    bot: BotId,
-    chat: ChatId,
-    until: Timestamp,
-) -> Result<(), StoreError> {
-    let row =
-        chats::ActiveModel { bot_id: Set(bot.0), chat_id: Set(chat.0), hold_until: Set(until.0), moved_to: Set(None) };
-    let update = OnConflict::columns([chats::Column::BotId, chats::Column::ChatId])
-        .update_column(chats::Column::HoldUntil)
-        .to_owned();
-    chats::Entity::insert(row).on_conflict(update).exec_without_returning(db).await?;
-    Ok(())
-}
-
-/// Follows a group to its new number: cards and what waits to be said go there.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used.
-pub async fn move_chat<C: ConnectionTrait>(db: &C, bot: BotId, from: ChatId, to: ChatId) -> Result<(), StoreError> {
-    let row =
-        chats::ActiveModel { bot_id: Set(bot.0), chat_id: Set(from.0), hold_until: Set(0), moved_to: Set(Some(to.0)) };
-    let update = OnConflict::columns([chats::Column::BotId, chats::Column::ChatId])
-        .update_column(chats::Column::MovedTo)
-        .to_owned();
-    chats::Entity::insert(row).on_conflict(update).exec_without_returning(db).await?;
-    // Messages of the old group cannot be edited from the new one: cards are made anew.
+pub async fn forget_all<C: ConnectionTrait>(db: &C, bot: BotId, chat: ChatId) -> Result<(), StoreError> {
     cards::Entity::delete_many()
         .filter(cards::Column::BotId.eq(bot.0))
-        .filter(cards::Column::ChatId.eq(from.0))
-        .exec(db)
-        .await?;
-    outbox::Entity::update_many()
-        .col_expr(outbox::Column::ChatId, Expr::value(to.0))
-        .filter(outbox::Column::BotId.eq(bot.0))
-        .filter(outbox::Column::ChatId.eq(from.0))
-        .filter(outbox::Column::DueAt.is_not_null())
+        .filter(cards::Column::ChatId.eq(chat.0))
         .exec(db)
         .await?;
     Ok(())
-}
-
-/// Where a chat is today, and until when to keep silent there.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used.
-pub async fn chat<C: ConnectionTrait>(db: &C, bot: BotId, chat: ChatId) -> Result<(ChatId, Timestamp), StoreError> {
-    let mut here = chat;
-    let mut hold = Timestamp(0);
-    // A group moves once; the bound only guards against a circle.
-    for _ in 0..4 {
-        let Some(row) = chats::Entity::find_by_id((bot.0, here.0)).one(db).await? else { break };
-        hold = Timestamp(row.hold_until);
-        match row.moved_to {
-            Some(to) => here = ChatId(to),
-            None => break,
-        }
-    }
-    Ok((here, hold))
 }

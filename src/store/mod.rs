@@ -15,9 +15,11 @@ pub mod figures;
 pub mod gauges;
 pub mod inbox;
 pub mod journal;
+pub mod lanes;
 pub mod leases;
 pub mod operations;
 pub mod outbox;
+pub mod pace;
 pub mod people;
 pub mod purge;
 mod reader;
@@ -28,12 +30,16 @@ pub mod steps;
 mod wake;
 mod writer;
 
-use sea_orm::{DatabaseConnection, EntityTrait as _, QuerySelect as _};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use sea_orm::{DatabaseConnection, EntityTrait as _, QuerySelect as _, TransactionTrait as _};
 
 use crate::points::Points;
 
 pub use error::StoreError;
 pub use reader::Reader;
+pub use sea_orm::DatabaseTransaction as Db;
 pub use writer::Tx;
 
 /// The database of one process.
@@ -143,6 +149,33 @@ impl Store {
         // Closing fails only when it is closed already.
         drop(reader.close().await);
         drop(raw_writer.close().await);
+    }
+}
+
+/// Runs `work` within a transaction so that its failure is undone alone and what the transaction did before stands. `None`
+/// when it failed; the reason is in the log.
+///
+/// # Errors
+/// [`StoreError`] when the transaction itself cannot go on.
+pub async fn apart<'a, T>(
+    tx: &Tx,
+    work: impl FnOnce(Tx) -> BoxFuture<'a, Result<T, StoreError>>,
+) -> Result<Option<T>, StoreError> {
+    let point = Arc::new(tx.begin().await?);
+    let done = work(Arc::clone(&point)).await;
+    let Ok(point) = Arc::try_unwrap(point) else {
+        return Err(StoreError::Refused("a work kept its transaction".into()));
+    };
+    match done {
+        Ok(value) => {
+            point.commit().await?;
+            Ok(Some(value))
+        }
+        Err(error) => {
+            tracing::warn!(%error, "what could have been done at once is left for later");
+            point.rollback().await?;
+            Ok(None)
+        }
     }
 }
 

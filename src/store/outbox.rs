@@ -1,44 +1,28 @@
 //! What is to be said: one row a message or edit, written with the change that caused it.
 
+mod put;
+
+use futures_util::future::BoxFuture;
 use sea_orm::{
-    ActiveValue::{NotSet, Set},
     ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _, QuerySelect as _,
     sea_query::Expr,
 };
 
-use super::{StoreError, cards, cases, entity::outbox, journal, people, to_json};
+use super::{StoreError, Tx, cards, cases, entity::outbox, journal, lanes, pace, people, to_json};
 use crate::{
     clock::Timestamp,
     domain::{
-        delivery::{self, Delivery, Effect, Event, Illegal, Kind, OnUnknown, Policy},
-        notice::{Notice, NoticeKind},
+        delivery::{self, Delivery, Effect, Event, Illegal, Kind, Policy},
+        notice::Notice,
     },
     ids::{BotId, ChatId, OperationId, UserId},
 };
 
+pub use put::{Letter, put, put_at, send_anew};
+use put::{again, insert};
+
 /// The staff chat, whatever its number is today: resolved when the row is delivered.
 pub const STAFF: ChatId = ChatId(0);
-
-/// A message or edit to write.
-#[derive(Debug, Clone)]
-pub struct Letter {
-    /// Which bot says it.
-    pub bot: BotId,
-    /// To whom; [`STAFF`] for the staff chat.
-    pub chat: ChatId,
-    /// The topic, if any.
-    pub thread: Option<i64>,
-    /// What it is for.
-    pub kind: NoticeKind,
-    /// The name of the card it shows; absent for a message that is never edited.
-    pub card: Option<String>,
-    /// Which operation it is about.
-    pub operation: Option<OperationId>,
-    /// What to say.
-    pub notice: Notice,
-    /// What to do when nobody knows whether it arrived.
-    pub on_unknown: OnUnknown,
-}
 
 /// A row, as stored.
 #[derive(Debug, Clone)]
@@ -67,6 +51,19 @@ pub struct Row {
     pub created_at: Timestamp,
 }
 
+/// What is done once a transaction has committed, and not done if it has not.
+pub type AfterCommit = Box<dyn FnOnce() + Send>;
+
+/// Claims what a transaction has just written to be said, within that transaction, so that it leaves with its commit.
+pub trait Herald: std::fmt::Debug + Send + Sync {
+    /// Claims the first message of a chat, if nothing else of the chat is under way and the pace allows it. The call is
+    /// made after the commit.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be used.
+    fn take<'a>(&'a self, tx: &'a Tx, chat: ChatId) -> BoxFuture<'a, Result<Option<AfterCommit>, StoreError>>;
+}
+
 /// What became of a step.
 #[derive(Debug)]
 pub enum Advanced {
@@ -78,58 +75,31 @@ pub enum Advanced {
     Illegal(Illegal),
 }
 
-/// Writes a row, due now. Showing a card that already waits to be shown writes nothing: it is worded when it is sent.
-/// Words chosen already are another matter: the newer ones overtake the older.
+/// The first open row of a chat: it speaks for the chat, what comes later waits.
 ///
 /// # Errors
-/// [`StoreError`] when the database cannot be used.
-pub async fn put<C: ConnectionTrait>(db: &C, letter: &Letter, now: Timestamp) -> Result<(), StoreError> {
-    if let (Some(card), false) = (&letter.card, matches!(letter.notice, Notice::Words(_))) {
-        let waiting = outbox::Entity::find()
-            .filter(outbox::Column::Card.eq(card.as_str()))
-            .filter(outbox::Column::State.eq("pending"))
-            .filter(outbox::Column::DueAt.is_not_null())
-            .limit(8)
-            // Another replica must not claim and word it before what we write now can be seen.
-            .lock_exclusive()
-            .all(db)
-            .await?;
-        // One that waits for its repeat may turn out to have arrived: then its words are the old ones.
-        for row in waiting {
-            if read(row)?.delivery.attempts == 0 {
-                return Ok(());
-            }
-        }
-    }
-    insert(db, letter, now).await
+/// [`StoreError`] when the database cannot be used or the row cannot be read.
+pub async fn first_open<C: ConnectionTrait>(db: &C, bot: BotId, chat: ChatId) -> Result<Option<Row>, StoreError> {
+    let first = outbox::Entity::find()
+        .filter(outbox::Column::BotId.eq(bot.0))
+        .filter(outbox::Column::ChatId.eq(chat.0))
+        .filter(outbox::Column::DueAt.is_not_null())
+        .order_by_asc(outbox::Column::Id)
+        .limit(1)
+        .one(db)
+        .await?;
+    first.map(read).transpose()
 }
 
-async fn insert<C: ConnectionTrait>(db: &C, letter: &Letter, now: Timestamp) -> Result<(), StoreError> {
-    let delivery = Delivery::new(Kind::New { on_unknown: letter.on_unknown }, now);
-    let row = outbox::ActiveModel {
-        id: NotSet,
-        bot_id: Set(letter.bot.0),
-        chat_id: Set(letter.chat.0),
-        thread_id: Set(letter.thread),
-        kind: Set(letter.kind.name().to_owned()),
-        card: Set(letter.card.clone()),
-        operation_id: Set(letter.operation.map(|operation| operation.0)),
-        notice: Set(to_json(&letter.notice)?),
-        state: Set(delivery.state.name().to_owned()),
-        body: Set(to_json(&delivery)?),
-        rev: Set(0),
-        priority: Set(letter.kind.priority()),
-        due_at: Set(delivery.due_at().map(|at| at.0)),
-        message_id: Set(None),
-        error: Set(None),
-        created_at: Set(now.0),
-        ended_at: Set(None),
-    };
-    outbox::Entity::insert(row).exec_without_returning(db).await?;
-    Ok(())
+/// A change to every open row of a chat.
+pub(super) fn open_of_chat(bot: BotId, chat: ChatId) -> sea_orm::UpdateMany<outbox::Entity> {
+    outbox::Entity::update_many()
+        .filter(outbox::Column::BotId.eq(bot.0))
+        .filter(outbox::Column::ChatId.eq(chat.0))
+        .filter(outbox::Column::DueAt.is_not_null())
 }
 
-/// Open rows in the order they were written; the first open one of a chat holds the others back.
+/// Open rows in the order they were written.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used or a row cannot be read.
@@ -178,12 +148,32 @@ pub async fn count_open<C: ConnectionTrait>(db: &C, bot: BotId) -> Result<u64, S
     Ok(open.count(db).await?)
 }
 
-/// The one door through which a row changes: load, step, write state and effects, compare-and-set on `rev`.
-/// `kind` replaces what a repeat would do: an edit and a new message are told apart only when the row is sent.
+/// The one door through which a row changes: load, step, write state and effects, compare-and-set on `rev`; then the lane
+/// waits for whatever is first in the chat now.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used or the row cannot be read.
 pub async fn advance<C: ConnectionTrait>(
+    db: &C,
+    id: i64,
+    rev: i64,
+    event: &Event,
+    at: Timestamp,
+    policy: &Policy,
+) -> Result<Advanced, StoreError> {
+    let Some(row) = load(db, id).await? else { return Ok(Advanced::Stale) };
+    lanes::hold(db, row.bot, row.chat).await?;
+    let advanced = advance_held(db, id, rev, None, event, at, policy).await?;
+    lanes::refresh(db, row.bot, row.chat).await?;
+    Ok(advanced)
+}
+
+/// The same for who holds the lane already and looks at it afterwards. `kind` replaces what a repeat would do: an edit
+/// and a new message are told apart only when the row is sent.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or the row cannot be read.
+pub async fn advance_held<C: ConnectionTrait>(
     db: &C,
     id: i64,
     rev: i64,
@@ -252,13 +242,14 @@ async fn carry_out<C: ConnectionTrait>(db: &C, row: &Row, effect: &Effect, at: T
             if let Some(card) = &row.card {
                 cards::forget(db, card).await?;
             }
-            insert(db, &again(row), at).await?;
+            insert(db, &again(row), row.chat, at, at).await?;
         }
-        // What Telegram says of the staff chat is kept by the sender, who knows its number.
-        Effect::HoldChat { .. } | Effect::FollowChat { .. } if row.chat == STAFF => {}
         Effect::MarkUnreachable { .. } => people::set_reachable(db, row.bot, UserId(row.chat.0), false).await?,
-        Effect::HoldChat { until } => cards::hold_chat(db, row.bot, row.chat, *until).await?,
-        Effect::FollowChat { to } => cards::move_chat(db, row.bot, row.chat, *to).await?,
+        Effect::HoldChat { until } => {
+            lanes::keep_silent(db, row.bot, row.chat, *until).await?;
+            pace::throttled(db, row.bot, row.chat, *until, at).await?;
+        }
+        Effect::FollowChat { to } => lanes::move_chat(db, row.bot, row.chat, *to, at).await?,
         // The sender words these: they need the catalogue, and a send that ends in an alert must not ask for another.
         Effect::Alert { .. } | Effect::OpenCase => {}
         Effect::CloseCase => {
@@ -270,39 +261,6 @@ async fn carry_out<C: ConnectionTrait>(db: &C, row: &Row, effect: &Effect, at: T
         Effect::KnowMessage { .. } => {}
     }
     Ok(())
-}
-
-/// Writes a message anew that ended without arriving: staff want it sent once more.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used.
-pub async fn send_anew<C: ConnectionTrait>(db: &C, row: &Row, now: Timestamp) -> Result<(), StoreError> {
-    put(db, &again(row), now).await
-}
-
-fn again(row: &Row) -> Letter {
-    let on_unknown = match row.delivery.kind {
-        Kind::New { on_unknown } => on_unknown,
-        Kind::Edit => OnUnknown::Repeat,
-    };
-    Letter {
-        bot: row.bot,
-        chat: row.chat,
-        thread: row.thread,
-        kind: kind_of(&row.kind),
-        card: row.card.clone(),
-        operation: row.operation,
-        notice: row.notice.clone(),
-        on_unknown,
-    }
-}
-
-fn kind_of(word: &str) -> NoticeKind {
-    use NoticeKind::{Card, Created, Dialog, Rejected, StaffCard, StaffReply, Waiting};
-    [Dialog, Card, Created, Rejected, Waiting, StaffCard, StaffReply]
-        .into_iter()
-        .find(|kind| kind.name() == word)
-        .unwrap_or(Dialog)
 }
 
 fn read(row: outbox::Model) -> Result<Row, StoreError> {

@@ -61,6 +61,14 @@ pub async fn set_reachable<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId,
     Ok(())
 }
 
+/// Whether a person can be written to, as far as is known.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn is_reachable<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Result<bool, StoreError> {
+    Ok(people::Entity::find_by_id((bot.0, user.0)).one(db).await?.is_none_or(|person| person.reachable))
+}
+
 /// A person's language, as last seen.
 ///
 /// # Errors

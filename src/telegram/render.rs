@@ -11,13 +11,11 @@ use teloxide::{
 };
 
 use super::button::LIMIT;
+pub use crate::domain::text::{LONGEST as TEXT_LIMIT, split};
 use crate::{
     domain::notice::{Button, Keyboard, Press, ReplyButton, Words},
     ids::{ChatId, MessageId},
 };
-
-/// Most UTF-16 units of one message. Source: Bot API, `sendMessage` (the stricter reading of "characters").
-pub const TEXT_LIMIT: usize = 4096;
 
 /// Most characters of a callback answer. Source: Bot API, `answerCallbackQuery`.
 pub const TOAST_LIMIT: usize = 200;
@@ -71,29 +69,6 @@ pub fn toast(callback: &str, text: Option<&str>, alert: bool) -> Result<Value, U
     payload.text = text.map(|text| text.chars().take(TOAST_LIMIT).collect());
     payload.show_alert = alert.then_some(true);
     to_value(&payload)
-}
-
-/// Cuts a text into parts of at most `limit` UTF-16 units, at line ends where they are near, never inside a character.
-#[must_use]
-pub fn split(text: &str, limit: usize) -> Vec<String> {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    while rest.encode_utf16().count() > limit {
-        let mut units = 0;
-        let fitting = rest.char_indices().take_while(|(_, c)| {
-            units += c.len_utf16();
-            units <= limit
-        });
-        let end = fitting.last().map_or(0, |(at, c)| at + c.len_utf8());
-        if end == 0 {
-            break;
-        }
-        let cut = rest[..end].rfind('\n').filter(|at| *at > end / 2).map_or(end, |at| at + 1);
-        parts.push(rest[..cut].to_owned());
-        rest = &rest[cut..];
-    }
-    parts.push(rest.to_owned());
-    parts
 }
 
 fn check_text(text: &str) -> Result<(), Unsayable> {
@@ -161,7 +136,6 @@ fn to_value<P: serde::Serialize>(payload: &P) -> Result<Value, Unsayable> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -195,15 +169,6 @@ mod tests {
             Words::with_buttons("x", vec![vec![Button::url("x", "not an address")]]),
         ] {
             assert!(send(ChatId(1), None, &words).is_err(), "{words:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn parts_fit_and_together_are_the_whole(text in "[a-zа-я😀\n]{0,300}", limit in 2_usize..50) {
-            let parts = split(&text, limit);
-            prop_assert_eq!(parts.concat(), text);
-            prop_assert!(parts.iter().all(|part| part.encode_utf16().count() <= limit));
         }
     }
 }

@@ -30,8 +30,10 @@ pub enum Verdict {
     Throttled(Duration),
     /// Surely not carried out; the group lives under this number now.
     Moved(ChatId),
+    /// Surely not carried out; this chat is not known. Seen for chats that exist, so worth a few spaced tries.
+    NotFound(String),
     /// The topic is closed or gone: may work once without it.
-    NoTopic,
+    NoTopic(String),
     /// The message to edit is no longer there, or can no longer be edited.
     Gone,
     /// Nobody can write to this chat until its person writes again.
@@ -44,7 +46,9 @@ pub enum Verdict {
     Lost(String),
 }
 
-const CHAT_REFUSED: [&str; 14] = [
+const NOT_FOUND: [&str; 3] = ["chat not found", "peer_id_invalid", "user not found"];
+
+const CHAT_REFUSED: [&str; 11] = [
     "bot was blocked by the user",
     "user is deactivated",
     "bot can't initiate conversation",
@@ -55,9 +59,6 @@ const CHAT_REFUSED: [&str; 14] = [
     "not enough rights to send",
     "have no rights to send",
     "need administrator rights",
-    "user not found",
-    "peer_id_invalid",
-    "private chat not found",
     "chat_write_forbidden",
 ];
 
@@ -104,14 +105,13 @@ fn refused(call: Call, refusal: &Refusal) -> Verdict {
         return Verdict::Misconfigured(text());
     }
     if says(&["message thread not found", "topic_closed", "topic_deleted", "topic closed"]) {
-        return Verdict::NoTopic;
+        return Verdict::NoTopic(text());
+    }
+    if says(&NOT_FOUND) {
+        return Verdict::NotFound(text());
     }
     if says(&CHAT_REFUSED) {
         return Verdict::ChatRefused(text());
-    }
-    if refusal.says("chat not found") {
-        // Seen for chats that exist while a server catches up: worth a few spaced tries.
-        return Verdict::NotSent(text());
     }
     Verdict::RowRefused(text())
 }
@@ -135,7 +135,8 @@ mod tests {
             Verdict::NotSent(_) => "not sent",
             Verdict::Throttled(_) => "throttled",
             Verdict::Moved(_) => "moved",
-            Verdict::NoTopic => "no topic",
+            Verdict::NotFound(_) => "not found",
+            Verdict::NoTopic(_) => "no topic",
             Verdict::Gone => "gone",
             Verdict::ChatRefused(_) => "chat refused",
             Verdict::RowRefused(_) => "row refused",
@@ -160,7 +161,9 @@ mod tests {
             (Send, said(403, "Forbidden: bot can't initiate conversation with a user"), "chat refused"),
             (Send, said(403, "Forbidden: bot was kicked from the supergroup chat"), "chat refused"),
             (Send, said(400, "Bad Request: not enough rights to send text messages to the chat"), "chat refused"),
-            (Send, said(400, "Bad Request: chat not found"), "not sent"),
+            (Send, said(400, "Bad Request: chat not found"), "not found"),
+            (Send, said(400, "Bad Request: private chat not found"), "not found"),
+            (Send, said(400, "Bad Request: PEER_ID_INVALID"), "not found"),
             (Send, said(400, "Bad Request: message thread not found"), "no topic"),
             (Send, said(400, "TOPIC_CLOSED"), "no topic"),
             (Send, said(400, "Bad Request: message is too long"), "row refused"),

@@ -55,7 +55,7 @@ impl Worker {
         }
         tracing::error!(ticket.number = number, "the CRM does not keep our key: lookups cannot find what was made");
         let (bot, now) = (self.bot, self.clock.now());
-        let unknown = self.author.staff_unknown.unwrap_or(crate::domain::delivery::OnUnknown::Repeat);
+        let unknown = self.author.on_unknown.of(NoticeKind::StaffCard);
         let about = Alert::KeyDropped { number: number.to_owned() };
         let write = self.store.write(move |tx| {
             let (dropped, about) = (dropped.clone(), about.clone());

@@ -3,6 +3,7 @@
 //! It takes no input. A signal or a timer only makes it look sooner; the loop and the tests call the same
 //! [`Worker::due`] and [`Worker::step`].
 
+mod begin;
 mod clockwork;
 mod echo;
 mod kept;
@@ -13,12 +14,13 @@ pub mod retain;
 mod send;
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError, atomic::AtomicI64},
     time::Duration,
 };
 
 use futures_util::{StreamExt as _, stream};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::{Clock, Dice, Timestamp},
@@ -32,10 +34,12 @@ use crate::{
     store::{
         Store, StoreError,
         operations::{self, Advanced, Author, Stored},
+        outbox::Herald,
         settings,
     },
 };
 
+pub use begin::{AtTap, Begun};
 pub use kept::SharedTokens;
 
 /// How many due operations one look takes from the database.
@@ -66,6 +70,12 @@ pub struct Worker {
     pub busy: Mutex<HashSet<OperationId>>,
     /// What the clock showed at the last look, in milliseconds; 0 before the first.
     pub seen: AtomicI64,
+    /// Attempts that began with their taps and whose calls have not begun.
+    pub begun: Mutex<HashMap<OperationId, Begun>>,
+    /// Lets what is to be said of an operation leave with the commit that moved it.
+    pub herald: Arc<dyn Herald>,
+    /// Cancelled when a stop waits no longer: calls under way count as lost from then on.
+    pub cut: CancellationToken,
 }
 
 /// What one step led to.
@@ -104,12 +114,13 @@ impl Worker {
     /// # Errors
     /// [`StoreError`] when the database cannot be read.
     pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        operations::next_due(self.store.reader(), self.bot, self.clock.now()).await
+        let due = operations::next_due(self.store.reader(), self.bot, self.clock.now()).await?;
+        Ok([due, self.next_begun()].into_iter().flatten().min())
     }
 
     /// Does what one due operation needs. A failure concerns only it and leaves it as stored.
     pub async fn step(&self, stored: Stored) -> Stepped {
-        match self.guarded(stored, false, false).await {
+        match self.guarded(stored.operation.id, self.act(stored, false, false)).await {
             Did::Moved => Stepped { moved: true, again_at: None },
             Did::Nothing => Stepped::default(),
             Did::Held(at) => Stepped { moved: false, again_at: Some(at) },
@@ -121,9 +132,13 @@ impl Worker {
     /// # Errors
     /// [`StoreError`] when the database cannot be read.
     pub async fn tick(&self) -> Result<usize, StoreError> {
+        let left = self.left_begun(Some(self.clock.now()));
+        for id in &left {
+            self.go_on(*id).await?;
+        }
         let due = self.due(usize::MAX).await?;
         let steps = stream::iter(due).map(|stored| self.step(stored)).buffer_unordered(self.concurrency);
-        Ok(steps.filter(|stepped| std::future::ready(stepped.moved)).count().await)
+        Ok(left.len() + steps.filter(|stepped| std::future::ready(stepped.moved)).count().await)
     }
 
     /// Goes on with an operation somebody is waiting for: its tap has been answered, or staff have just decided. Neither
@@ -132,23 +147,26 @@ impl Worker {
     /// # Errors
     /// [`StoreError`] when the database cannot be read.
     pub async fn go_on(&self, id: OperationId) -> Result<(), StoreError> {
+        if self.has_begun(id) {
+            self.guarded(id, self.carry_out_begun(id)).await;
+            return Ok(());
+        }
         if let Some(stored) = operations::load(self.store.reader(), id).await? {
             let fresh = matches!(stored.operation.state, State::Pending { .. }) && stored.operation.attempts == 0;
             let decided = matches!(stored.operation.state, State::Pending { .. } | State::Unknown { .. });
             if fresh || decided {
-                self.guarded(stored, fresh, true).await;
+                self.guarded(id, self.act(stored, fresh, true)).await;
             }
         }
         Ok(())
     }
 
     /// One operation, never twice at a time in this process; a failure concerns only it.
-    async fn guarded(&self, stored: Stored, even_if_not_due: bool, urgent: bool) -> Did {
-        let id = stored.operation.id;
+    async fn guarded(&self, id: OperationId, doing: impl Future<Output = Result<Did, StoreError>>) -> Did {
         if !self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(id) {
             return Did::Nothing;
         }
-        let did = self.act(stored, even_if_not_due, urgent).await;
+        let did = doing.await;
         self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         did.unwrap_or_else(|error| {
             tracing::warn!(operation.id = %id, %error, "an operation could not be worked on now; it stays as stored");
@@ -222,14 +240,23 @@ impl Worker {
     ) -> Result<Option<Stored>, StoreError> {
         let (id, at) = (stored.operation.id, self.clock.now());
         let name = event.name();
-        let shared = Arc::new((event, author));
-        let advanced = self
+        let shared = Arc::new((event, author, Arc::clone(&self.herald), stored.chat));
+        let (advanced, afterwards) = self
             .store
             .write(move |tx| {
                 let (shared, policy) = (Arc::clone(&shared), Arc::clone(&policy));
-                async move { operations::advance(tx.as_ref(), id, rev, &shared.0, at, &policy, &shared.1).await }
+                async move {
+                    let (event, author, herald, chat) = shared.as_ref();
+                    let advanced = operations::advance(tx.as_ref(), id, rev, event, at, &policy, author).await?;
+                    let moved = matches!(advanced, Advanced::Moved(_));
+                    let afterwards = if moved { herald.take(&tx, *chat).await? } else { None };
+                    Ok((advanced, afterwards))
+                }
             })
             .await?;
+        if let Some(afterwards) = afterwards {
+            afterwards();
+        }
         match advanced {
             Advanced::Moved(after) => {
                 let is_created = |operation: &Operation| matches!(operation.state, State::Created { .. });

@@ -14,7 +14,7 @@ use crate::{
     domain::{
         delivery::OnUnknown,
         hours::WorkingHours,
-        notice::{Notice, NoticeKind, Words},
+        notice::{Policies, Notice, NoticeKind, Words},
         role::LiveRoster,
     },
     ids::{BotId, ChatId, UserId},
@@ -56,6 +56,8 @@ pub struct Reminder {
     pub escalate_after: Duration,
     /// How long a person waits before they are told that it takes longer.
     pub client_update_after: Duration,
+    /// What to do with each kind of message when nobody knows whether it arrived.
+    pub on_unknown: Policies,
     /// Time.
     pub clock: Arc<dyn Clock>,
 }
@@ -224,7 +226,7 @@ impl Reminder {
                 card: None,
                 operation: Some(operation),
                 notice: Notice::Waiting { operation },
-                on_unknown: OnUnknown::Drop,
+                on_unknown: self.on_unknown.of(NoticeKind::Waiting),
             };
             outbox::put(tx.as_ref(), &letter, now).await?;
             journal::note(tx.as_ref(), Some(operation), "told_waiting", None, None, now).await?;

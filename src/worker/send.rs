@@ -8,7 +8,7 @@ use crate::{
     crm::{Prepared, limiter::Sign},
     domain::{
         notice::{Alert, Notice, NoticeKind},
-        operation::Event,
+        operation::{Event, State},
         outcome::Outcome,
     },
     metrics::{self, Counter},
@@ -23,15 +23,28 @@ use crate::{
 impl Worker {
     pub(super) async fn send(&self, stored: Stored) -> Result<Did, StoreError> {
         let prepared = self.prepared(&stored)?;
-        let began = self.clock.now();
-        let lease_end = began.plus(self.policy.lease);
+        let lease_end = self.clock.now().plus(self.policy.lease);
         // The request is stored with the claim: a repeat sends the same bytes, whatever became of profile and settings.
         let author = Author { prepared: prepared.as_ref().ok().map(to_json).transpose()?, ..self.author.clone() };
         let claim = Event::Claimed { lease_end };
         let Some(stored) = self.tell_as(&stored, claim, Some(stored.rev), author).await? else {
             return Ok(Did::Nothing);
         };
+        self.call(stored, prepared, lease_end).await
+    }
+
+    /// Makes the call of an attempt that is on record, and stores its outcome.
+    pub(super) async fn call(
+        &self,
+        stored: Stored,
+        prepared: Result<Prepared, String>,
+        lease_end: Timestamp,
+    ) -> Result<Did, StoreError> {
         let attempt = stored.operation.attempts;
+        let began = match stored.operation.state {
+            State::Sending { began, .. } => began,
+            _ => self.clock.now(),
+        };
         let outcome = match prepared {
             // The lease is checked again right before writing: whoever was held up past it must not begin. Under a clock
             // that was set back since, nobody can tell.
@@ -41,7 +54,12 @@ impl Worker {
             Ok(prepared) => {
                 self.store.points().pass("crm.create").await;
                 let steps = self.steps(&stored, began, lease_end);
-                let outcome = self.crm.create(&prepared, &steps).await;
+                let outcome = tokio::select! {
+                    outcome = self.crm.create(&prepared, &steps) => outcome,
+                    () = self.cut.cancelled() => {
+                        Outcome::Lost { detail: "the process stopped before the answer came".to_owned() }
+                    }
+                };
                 self.store.points().pass("crm.answered").await;
                 outcome
             }
@@ -71,7 +89,7 @@ impl Worker {
     }
 
     /// The request of the first attempt, or a fresh one; a reason in words when the order fits no request.
-    fn prepared(&self, stored: &Stored) -> Result<Result<Prepared, String>, StoreError> {
+    pub(super) fn prepared(&self, stored: &Stored) -> Result<Result<Prepared, String>, StoreError> {
         if let Some(stored_request) = &stored.prepared {
             let read = serde_json::from_str(stored_request);
             return read.map(Ok).map_err(|error| StoreError::corrupt("operations", stored.operation.id, error));
@@ -107,7 +125,7 @@ impl Worker {
     /// Stops sending until an owner resumes or the service starts with other credentials, and tells staff once.
     async fn pause_for_credentials(&self, detail: &str) -> Result<(), StoreError> {
         let (bot, now) = (self.bot, self.clock.now());
-        let unknown = self.author.staff_unknown.unwrap_or(crate::domain::delivery::OnUnknown::Repeat);
+        let unknown = self.author.on_unknown.of(NoticeKind::StaffCard);
         let detail: Arc<str> = Arc::from(detail);
         self.store
             .write(move |tx| {

@@ -92,6 +92,9 @@ impl Turn<'_> {
             // Only what is not on the wire: that may land after the newer one. A card's repeat is overtaken like its edit:
             // the newer row says more, and one message less is shown.
             (State::Pending { .. }, Event::Overtaken) => self.drop_as(DropReason::Overtaken),
+            (State::Pending { .. }, Event::Unreachable) => {
+                self.drop_as(DropReason::Unreachable { detail: "known since an earlier message".to_owned() });
+            }
             (State::Sending { lease_end, .. }, Event::LeaseEnded) if self.at >= *lease_end => {
                 // The sender may have begun writing until its lease ended, by its own clock or by ours.
                 self.become_unknown(self.at.max(*lease_end).plus(self.policy.request_timeout));
@@ -183,7 +186,13 @@ impl Turn<'_> {
                 self.drop_unless_arrived(DropReason::Unreachable { detail: detail.clone() });
                 self.effects.push(Effect::MarkUnreachable { detail: detail.clone() });
             }
-            Event::RowRefused { detail, .. } => {
+            Event::NoTopic { detail, .. } if !self.before.topicless => {
+                self.detail = Some(detail.clone());
+                self.after.topicless = true;
+                self.pend(self.at);
+                self.effects.push(Effect::Alert { detail: detail.clone() });
+            }
+            Event::RowRefused { detail, .. } | Event::NoTopic { detail, .. } => {
                 self.detail = Some(detail.clone());
                 if self.drop_unless_arrived(DropReason::Refused { detail: detail.clone() }) {
                     self.effects.push(Effect::OpenCase);
@@ -269,10 +278,12 @@ impl Event {
             Self::Gone { .. } => "gone",
             Self::ChatRefused { .. } => "chat_refused",
             Self::RowRefused { .. } => "row_refused",
+            Self::NoTopic { .. } => "no_topic",
             Self::Lost { .. } => "lost",
             Self::LeaseEnded => "lease_ended",
             Self::PauseOver => "pause_over",
             Self::Overtaken => "overtaken",
+            Self::Unreachable => "unreachable",
             Self::Decided(Decision::SendAgain { .. }) => "decided_send_again",
             Self::Decided(Decision::LetGo { .. }) => "decided_let_go",
         }
@@ -290,8 +301,11 @@ impl Event {
             | Self::Gone { attempt }
             | Self::ChatRefused { attempt, .. }
             | Self::RowRefused { attempt, .. }
+            | Self::NoTopic { attempt, .. }
             | Self::Lost { attempt } => Some(*attempt),
-            Self::Claimed { .. } | Self::LeaseEnded | Self::PauseOver | Self::Overtaken | Self::Decided(_) => None,
+            Self::Claimed { .. } | Self::LeaseEnded | Self::PauseOver | Self::Overtaken | Self::Unreachable | Self::Decided(_) => {
+                None
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Every (state, event) pair as one table, read line by line; and the cases that an exhaustive walk taught us.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use super::*;
 
@@ -73,6 +73,7 @@ fn events(attempts: u32) -> Vec<Event> {
             Event::Gone { attempt },
             Event::ChatRefused { attempt, detail: "blocked".to_owned() },
             Event::RowRefused { attempt, detail: "too long".to_owned() },
+            Event::NoTopic { attempt, detail: "closed".to_owned() },
             Event::Lost { attempt },
         ]);
     }
@@ -81,6 +82,7 @@ fn events(attempts: u32) -> Vec<Event> {
         Event::LeaseEnded,
         Event::PauseOver,
         Event::Overtaken,
+        Event::Unreachable,
         Event::Decided(Decision::SendAgain { by: 7 }),
         Event::Decided(Decision::LetGo { by: 7 }),
     ]);
@@ -100,8 +102,9 @@ fn show(delivery: &Delivery) -> String {
         State::Sent { message_id } => format!("sent {:?}", message_id.map(|id| id.0)),
         State::Dropped { why } => format!("dropped {why:?}"),
     };
+    let topicless = if delivery.topicless { ", topicless" } else { "" };
     let arrived = if delivery.arrived.is_some() { ", arrived" } else { "" };
-    format!("{state} (calls {}, repeats {}{arrived})", delivery.attempts, delivery.repeats)
+    format!("{state} (calls {}, repeats {}{arrived}{topicless})", delivery.attempts, delivery.repeats)
 }
 
 fn show_effect(effect: &Effect) -> Option<String> {
@@ -136,6 +139,7 @@ fn every_pair_of_state_and_event() {
             attempts,
             repeats,
             arrived: arrived.then_some(Arrived { message_id: Some(MessageId(5)) }),
+            topicless: false,
         };
         let _ = writeln!(table, "{name}: {}", show(&of(Kind::Edit)));
         let mut illegal = Vec::new();
@@ -209,10 +213,21 @@ fn a_late_done_does_not_end_a_row_whose_repeat_may_still_land() {
 }
 
 #[test]
+fn a_row_whose_topic_is_gone_goes_once_without_it() {
+    let no_topic = |attempt| Event::NoTopic { attempt, detail: "TOPIC_CLOSED".to_owned() };
+    let mut delivery = take(&Delivery::new(REPEAT, NOW), &Event::Claimed { lease_end: ahead(40) }, NOW);
+    delivery = take(&delivery, &no_topic(1), NOW);
+    assert_eq!((delivery.state.name(), delivery.topicless), ("pending", true));
+    delivery = take(&delivery, &Event::Claimed { lease_end: ahead(40) }, NOW);
+    delivery = take(&delivery, &no_topic(2), NOW);
+    assert_eq!(delivery.state, State::Dropped { why: DropReason::Refused { detail: "TOPIC_CLOSED".to_owned() } });
+}
+
+#[test]
 fn the_end_stays_the_end_whatever_comes() {
     for (_, kind) in KINDS {
         for (name, state, attempts, repeats, _) in states().into_iter().filter(|(_, state, ..)| state.is_final()) {
-            let delivery = Delivery { kind, state, attempts, repeats, arrived: None };
+            let delivery = Delivery { kind, state, attempts, repeats, arrived: None, topicless: false };
             for event in events(attempts) {
                 if let Ok(taken) = step(&delivery, &event, NOW, &policy(GiveUp::Drop)) {
                     assert_eq!(taken.delivery.state, delivery.state, "{name}: {event:?}");
@@ -235,7 +250,7 @@ fn figures_that_do_not_fit_together_are_refused() {
     let settings = |policy: Policy| policy.problems().into_iter().map(|(setting, _)| setting).collect::<Vec<_>>();
     assert_eq!(settings(whole()), Vec::<&str>::new());
     assert_eq!(settings(Policy { lease: seconds(30), ..whole() }), ["telegram.lease"]);
-    assert_eq!(settings(Policy { pause: seconds(29), ..whole() }), ["telegram.pause"]);
+    assert_eq!(settings(Policy { pause: seconds(29), ..whole() }), ["notices.pause"]);
     assert_eq!(settings(Policy { pause_most: seconds(59), ..whole() }), ["telegram.pause_most"]);
 }
 

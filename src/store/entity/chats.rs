@@ -1,4 +1,4 @@
-//! What Telegram told us about a chat.
+//! Chats: when each wants to be looked at, and what Telegram told us about it.
 
 use sea_orm::entity::prelude::*;
 
@@ -11,6 +11,10 @@ pub struct Model {
     pub chat_id: i64,
     pub hold_until: i64,
     pub moved_to: Option<i64>,
+    pub due_at: Option<i64>,
+    pub priority: i32,
+    #[sea_orm(column_type = "Text", nullable)]
+    pub recent: Option<String>,
 }
 
 #[derive(Copy, Clone, Debug, EnumIter, DeriveRelation)]

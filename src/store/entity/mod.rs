@@ -11,6 +11,7 @@ pub mod leases;
 pub mod operation_steps;
 pub mod operations;
 pub mod outbox;
+pub mod pace;
 pub mod people;
 pub mod settings;
 pub mod slots;

@@ -11,12 +11,11 @@ use super::{
 use crate::{
     clock::Timestamp,
     domain::{
-        delivery::OnUnknown,
-        notice::{Notice, NoticeKind},
+        notice::{Notice, NoticeKind, Policies},
         operation::{Effect, Event, Illegal, Policy, RejectedBy, State, step},
         review::Matter,
     },
-    ids::{ChatId, OperationId},
+    ids::OperationId,
     store::{
         StoreError, cases, drafts,
         entity::{attempts, operations},
@@ -48,12 +47,8 @@ pub struct Author {
     pub prepared: Option<String>,
     /// What was seen, without secrets or answers: stored with the attempt.
     pub detail: Option<String>,
-    /// What to do when nobody knows whether "created" arrived.
-    pub created_unknown: Option<OnUnknown>,
-    /// The same for "rejected".
-    pub rejected_unknown: Option<OnUnknown>,
-    /// The same for a case's card.
-    pub staff_unknown: Option<OnUnknown>,
+    /// What to do with each kind of message when nobody knows whether it arrived.
+    pub on_unknown: Policies,
 }
 
 /// Carries `event` out on the operation read at `rev`; without a `rev`, on whatever it is now.
@@ -150,27 +145,12 @@ async fn carry_out<C: ConnectionTrait>(
         }
         Effect::ShowCard => {
             let notice = Notice::Card { operation: id };
-            say(
-                db,
-                stored,
-                stored.chat,
-                NoticeKind::Card,
-                Some(format!("operation:{id}")),
-                notice,
-                OnUnknown::Repeat,
-                at,
-            )
-            .await?;
+            say(db, stored, NoticeKind::Card, Some(format!("operation:{id}")), notice, author, at).await?;
         }
         Effect::TellOutcome => {
             let rejected = matches!(stored.operation.state, State::Rejected { .. });
-            let (kind, unknown) = if rejected {
-                (NoticeKind::Rejected, author.rejected_unknown)
-            } else {
-                (NoticeKind::Created, author.created_unknown)
-            };
-            let notice = Notice::Outcome { operation: id };
-            say(db, stored, stored.chat, kind, None, notice, unknown.unwrap_or(OnUnknown::Repeat), at).await?;
+            let kind = if rejected { NoticeKind::Rejected } else { NoticeKind::Created };
+            say(db, stored, kind, None, Notice::Outcome { operation: id }, author, at).await?;
         }
         Effect::OpenCase { reason } => {
             let matter = Matter::Review { reason: reason.clone() };
@@ -203,7 +183,7 @@ async fn raise<C: ConnectionTrait>(
     author: &Author,
 ) -> Result<(), StoreError> {
     let new = cases::New { bot: stored.bot, about: Some((stored.operation.id, &stored.form)), matter };
-    cases::raise(db, new, author.staff_unknown.unwrap_or(OnUnknown::Repeat), at).await?;
+    cases::raise(db, new, author.on_unknown.of(NoticeKind::StaffCard), at).await?;
     Ok(())
 }
 
@@ -214,22 +194,20 @@ async fn show_case<C: ConnectionTrait>(
     at: Timestamp,
     author: &Author,
 ) -> Result<(), StoreError> {
-    let unknown = author.staff_unknown.unwrap_or(OnUnknown::Repeat);
+    let unknown = author.on_unknown.of(NoticeKind::StaffCard);
     cases::show(db, stored.bot, case, Some(stored.operation.id), unknown, at).await
 }
 
-#[expect(clippy::too_many_arguments, reason = "one line a field of the row it writes")]
 async fn say<C: ConnectionTrait>(
     db: &C,
     stored: &Stored,
-    chat: ChatId,
     kind: NoticeKind,
     card: Option<String>,
     notice: Notice,
-    on_unknown: OnUnknown,
+    author: &Author,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let operation = Some(stored.operation.id);
+    let (chat, operation, on_unknown) = (stored.chat, Some(stored.operation.id), author.on_unknown.of(kind));
     let letter = Letter { bot: stored.bot, chat, thread: None, kind, card, operation, notice, on_unknown };
     outbox::put(db, &letter, at).await
 }

@@ -6,6 +6,7 @@ mod find;
 mod query;
 mod set_back;
 
+use futures_util::future::BoxFuture;
 use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait as _, sea_query::OnConflict};
 
 pub use advance::{Advanced, Author, advance};
@@ -17,7 +18,7 @@ pub use query::{
 pub use set_back::dated_ahead;
 
 use super::{
-    StoreError,
+    StoreError, Tx,
     drafts::{version_from_row, version_to_row},
     entity::operations,
     journal, to_json,
@@ -30,6 +31,17 @@ use crate::{
     },
     ids::{BotId, ChatId, Marker, OperationId, UserId},
 };
+
+/// Claims a fresh operation in the very transaction that confirms it, where nothing holds its sending up: then its call
+/// waits for no further commit.
+pub trait Starter: std::fmt::Debug + Send + Sync {
+    /// `true` when its first attempt has begun; it is on record and is carried out after the commit, once the operation
+    /// is named to a worker.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be used.
+    fn begin<'a>(&'a self, tx: &'a Tx, stored: &'a Stored) -> BoxFuture<'a, Result<bool, StoreError>>;
+}
 
 /// An operation with what stands beside it in its row.
 #[derive(Debug, Clone, PartialEq, Eq)]

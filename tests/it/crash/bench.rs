@@ -313,6 +313,12 @@ request_timeout = "5s"
 [staff]
 chat = {}
 owners = [9001]
+[pace]
+per_chat = 1000
+burst = 1000
+group = 1000
+overall = 1000
+
 [database]
 url = "{url}"
 [crm]

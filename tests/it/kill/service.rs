@@ -23,6 +23,12 @@ request_timeout = "2s"
 [staff]
 chat = {}
 owners = [9001]
+[pace]
+per_chat = 1000
+burst = 1000
+group = 1000
+overall = 1000
+
 [database]
 url = "sqlite://{}"
 [crm]

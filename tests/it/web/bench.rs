@@ -102,6 +102,12 @@ receive = "{receive}"
 url = "http://{at}{PATH}"
 secret_token = "{secret}"
 register = {register}
+[pace]
+per_chat = 1000
+burst = 1000
+group = 1000
+overall = 1000
+
 [database]
 url = "sqlite://{folder}/zayavka.db"
 [crm]

@@ -101,6 +101,12 @@ owners = [{OWNER}]
 reviewers = [{REVIEWER}]
 viewers = [{VIEWER}]
 
+[pace]
+per_chat = 1000
+burst = 1000
+group = 1000
+overall = 1000
+
 [database]
 url = "{database}"
 

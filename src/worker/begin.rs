@@ -1,0 +1,106 @@
+//! The first attempt begun with the tap itself: claimed in the transaction that confirms, sent when the tap is answered.
+
+use std::sync::{Arc, PoisonError};
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+
+use super::{Did, Worker};
+use crate::{
+    clock::Timestamp,
+    crm::{Prepared, limiter::Admission},
+    domain::operation::Event,
+    ids::OperationId,
+    store::{
+        StoreError, Tx,
+        operations::{self, Advanced, Author, Starter, Stored},
+        settings, to_json,
+    },
+};
+
+/// An attempt on record whose call has not begun.
+#[derive(Debug)]
+pub struct Begun {
+    stored: Stored,
+    prepared: Prepared,
+    lease_end: Timestamp,
+    /// Nobody waits longer than this for the tap's answer.
+    due_at: Timestamp,
+}
+
+/// The worker as those see it who confirm.
+#[derive(Debug, Clone)]
+pub struct AtTap(pub Arc<Worker>);
+
+impl Starter for AtTap {
+    fn begin<'a>(&'a self, tx: &'a Tx, stored: &'a Stored) -> BoxFuture<'a, Result<bool, StoreError>> {
+        self.0.begin(tx, stored).boxed()
+    }
+}
+
+impl Worker {
+    /// Begins a fresh operation's first attempt within `tx`, unless sending is paused, the pace towards the CRM is used
+    /// up or all hands are full: then it stays `pending`, and is sent as soon as that changes.
+    async fn begin(&self, tx: &Tx, stored: &Stored) -> Result<bool, StoreError> {
+        let now = self.clock.now();
+        if settings::get(tx.as_ref(), settings::PAUSED).await?.is_some() || !self.has_a_free_hand(now) {
+            return Ok(false);
+        }
+        let Ok(prepared) = self.prepared(stored)? else { return Ok(false) };
+        let admission = self.limiter.lock().unwrap_or_else(PoisonError::into_inner).admit(now, self.crm.cost().create);
+        if !matches!(admission, Admission::Go) {
+            return Ok(false);
+        }
+        let lease_end = now.plus(self.policy.lease);
+        let author = Author { prepared: Some(to_json(&prepared)?), ..self.author.clone() };
+        let (id, rev, claim) = (stored.operation.id, Some(stored.rev), Event::Claimed { lease_end });
+        match operations::advance(tx.as_ref(), id, rev, &claim, now, &self.policy, &author).await? {
+            Advanced::Moved(after) => {
+                let due_at = stored.operation.due_at().unwrap_or(now);
+                let begun = Begun { stored: *after, prepared, lease_end, due_at };
+                self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(id, begun);
+                Ok(true)
+            }
+            Advanced::Stale | Advanced::Illegal(_) | Advanced::Gone => Ok(false),
+        }
+    }
+
+    fn has_a_free_hand(&self, now: Timestamp) -> bool {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.retain(|_, begun| begun.lease_end > now);
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner).len();
+        begun.len() + busy < self.concurrency
+    }
+
+    /// Whether this process has begun an attempt of an operation and not made its call yet.
+    #[must_use]
+    pub fn has_begun(&self, id: OperationId) -> bool {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&id)
+    }
+
+    /// Attempts begun with their taps that nobody has named by `now`; all of them without a moment.
+    #[must_use]
+    pub fn left_begun(&self, now: Option<Timestamp>) -> Vec<OperationId> {
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = begun.iter().filter(|(_, begun)| now.is_none_or(|now| begun.due_at <= now));
+        left.map(|(id, _)| *id).filter(|id| !busy.contains(id)).collect()
+    }
+
+    /// When the first attempt begun with its tap is made without being named.
+    #[must_use]
+    pub fn next_begun(&self) -> Option<Timestamp> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).values().map(|begun| begun.due_at).min()
+    }
+
+    /// Makes the call of an attempt that began with the tap, if that was committed.
+    pub(super) async fn carry_out_begun(&self, id: OperationId) -> Result<Did, StoreError> {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        let Some(Begun { stored, prepared, lease_end, .. }) = begun else { return Ok(Did::Nothing) };
+        // What was undone with its transaction is in no database, or stands there as if it had never begun.
+        let now = operations::load(self.store.reader(), id).await?;
+        if now.is_none_or(|now| now.rev != stored.rev || now.operation.state != stored.operation.state) {
+            return Ok(Did::Nothing);
+        }
+        self.call(stored, Ok(prepared), lease_end).await
+    }
+}
