@@ -58,7 +58,7 @@ pub async fn replace_resting<C: ConnectionTrait>(
         let Some(row) = outbox::load(db, id).await? else { continue };
         let takes_away = matches!(&row.notice, Notice::Words(words) if words.keyboard == Keyboard::Remove);
         if row.delivery.attempts == 0 && !takes_away {
-            outbox::advance(db, id, row.rev, None, &Event::Overtaken, now, policy).await?;
+            outbox::advance(db, id, row.rev, &Event::Overtaken, now, policy).await?;
         }
     }
     Ok(())

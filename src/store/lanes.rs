@@ -148,11 +148,7 @@ pub async fn due<C: ConnectionTrait>(
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn next_due<C: ConnectionTrait>(
-    db: &C,
-    bot: BotId,
-    now: Timestamp,
-) -> Result<Option<Timestamp>, StoreError> {
+pub async fn next_due<C: ConnectionTrait>(db: &C, bot: BotId, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     let mut next: Option<i64> = None;
     for rank in RANKS {
         let first: Option<i64> = of_rank(bot, rank)
@@ -344,7 +340,8 @@ fn update(bot: BotId, chat: ChatId) -> sea_orm::UpdateMany<chats::Entity> {
 
 fn read(row: chats::Model) -> Result<Lane, StoreError> {
     let corrupt = |error: serde_json::Error| StoreError::corrupt("chats", row.chat_id, format!("recent: {error}"));
-    let recent = row.recent.as_deref().map_or(Ok(Recent::default()), |text| serde_json::from_str(text).map_err(corrupt));
+    let recent =
+        row.recent.as_deref().map_or(Ok(Recent::default()), |text| serde_json::from_str(text).map_err(corrupt));
     Ok(Lane {
         chat: ChatId(row.chat_id),
         due_at: row.due_at.map(Timestamp),
