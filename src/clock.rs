@@ -122,6 +122,37 @@ impl Clock for ManualClock {
     }
 }
 
+/// Notices a clock that was set back between two looks at it.
+#[derive(Debug, Default)]
+pub struct Hindsight(AtomicI64);
+
+/// What a look at the clock showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looked {
+    /// There was none before.
+    First,
+    /// It goes on as clocks do.
+    Well,
+    /// It shows less than at the look before.
+    Back,
+}
+
+impl Hindsight {
+    /// Looks at `now`. Less than `nudge` back is no jump.
+    pub fn look(&self, now: Timestamp, nudge: Duration) -> Looked {
+        match self.0.swap(now.0, Ordering::Relaxed) {
+            0 => Looked::First,
+            seen if now.plus(nudge).0 < seen => Looked::Back,
+            _ => Looked::Well,
+        }
+    }
+
+    /// The next look is the first again.
+    pub fn forget(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
 /// Where chance comes from: key tails and jitter.
 pub trait Dice: Send + Sync + fmt::Debug {
     /// Fills `to` with random bytes.

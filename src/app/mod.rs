@@ -8,14 +8,14 @@ mod menu;
 mod saying;
 pub mod setup;
 
-use std::sync::{Arc, Mutex, atomic::AtomicI64};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     catalog::texts::Texts,
-    clock::{Clock, Dice},
+    clock::{Clock, Dice, Hindsight},
     config::Config,
     crm::{
         Crm,
@@ -267,7 +267,8 @@ fn worker(
         clock: Arc::clone(clock),
         dice,
         busy: Mutex::default(),
-        seen: AtomicI64::new(0),
+        delivery: setup::delivery_policy(config),
+        hindsight: Hindsight::default(),
         begun: Mutex::default(),
         herald,
         cut: CancellationToken::new(),

@@ -219,6 +219,11 @@ pub enum Event {
     Overtaken,
     /// The chat is known not to take anything until its person writes again: not even one call is made.
     Unreachable,
+    /// The clock that dated it has been set back: nothing it waits for is meant to lie further ahead than `most`.
+    ClockSetBack {
+        /// The latest moment it may wait for.
+        most: Timestamp,
+    },
     /// Staff decided.
     Decided(Decision),
 }

@@ -40,27 +40,30 @@ async fn connect_sqlite(url: &str) -> Result<Connections, StoreError> {
         return Err(StoreError::Refused("an in-memory database forgets what it acknowledged: give a file".into()));
     }
     let url = if url.contains('?') { url.to_owned() } else { format!("{url}?mode=rwc") };
-    let writer = first_connection(&url).await?;
-    let reader = Database::connect(sqlite_options(&url, READERS, true)).await?;
-    Ok(Connections { writer, reader, pooled: false })
+    let mut tries = SQLITE_TRIES;
+    loop {
+        tries -= 1;
+        match open_sqlite(&url).await {
+            // A file that is being made cannot be opened for a moment; one that cannot be made is told soon.
+            Err(error) if is_opening(&error, SQLITE_TRIES - tries) && tries > 0 => breathe().await,
+            done => return Ok(done?),
+        }
+    }
+}
+
+/// Whether others who open the same file at this moment are to blame.
+fn is_opening(error: &DbErr, tried: u32) -> bool {
+    let text = error.to_string();
+    text.contains("locked") || (tried < 5 && text.contains("unable to open"))
 }
 
 /// The file and its journal mode exist before the first reader opens it. Setting that mode needs the file for a moment
 /// alone, and SQLite does not wait for it.
-async fn first_connection(url: &str) -> Result<DatabaseConnection, StoreError> {
-    let mut tries = SQLITE_TRIES;
-    loop {
-        tries -= 1;
-        let connected = async {
-            let writer = Database::connect(sqlite_options(url, 1, false)).await?;
-            writer.execute_unprepared("PRAGMA journal_mode").await?;
-            Ok::<_, DbErr>(writer)
-        };
-        match connected.await {
-            Err(error) if tries > 0 && error.to_string().contains("locked") => breathe().await,
-            done => return Ok(done?),
-        }
-    }
+async fn open_sqlite(url: &str) -> Result<Connections, DbErr> {
+    let writer = Database::connect(sqlite_options(url, 1, false)).await?;
+    writer.execute_unprepared("PRAGMA journal_mode").await?;
+    let reader = Database::connect(sqlite_options(url, READERS, true)).await?;
+    Ok(Connections { writer, reader, pooled: false })
 }
 
 fn sqlite_options(url: &str, connections: u32, read_only: bool) -> ConnectOptions {

@@ -3,6 +3,9 @@
 //! The secret comes first: nothing of a request without it is read. What is no update is acknowledged all the same, since
 //! Telegram would bring it again and again and hold back what comes after it. "Later" is said only when nothing could
 //! be stored; `Retry-After: 1` keeps Telegram from doubling its pauses while a tap's 150 seconds run.
+//!
+//! A tap's answer does not ride in the response, although Telegram would carry it out: what it says is known only after
+//! the handling, for which the acknowledgement would have to wait, and nobody would ever hear whether it was taken.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,54 +1,90 @@
 //! The clock may be set back: by hand, or by a time server after it had run ahead. What was dated in that future would
 //! wait until time catches up with it.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 use super::{BATCH, Worker};
 use crate::{
+    clock::Looked,
     domain::operation::Event,
-    store::{StoreError, operations, set_back},
+    store::{StoreError, operations, outbox, set_back},
 };
 
 /// Clocks of replicas differ a little, and a time server nudges them: that is no jump.
 const NUDGE: Duration = Duration::from_secs(5);
 
-/// No lease and no claim is meant to last longer.
-const LONGEST_LEASE: Duration = Duration::from_secs(300);
+/// No lease, no claim and no pause of a message is meant to last longer, silences by Telegram's word apart.
+const LONGEST: Duration = Duration::from_secs(300);
 
 impl Worker {
     /// At the first look, and whenever the clock shows less than it did before: brings back what is dated ahead.
     pub(super) async fn follow_the_clock(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
-        // Zero at the first look: what an earlier process left may be dated ahead as well.
-        let seen = self.seen.swap(now.0, Ordering::Relaxed);
-        if seen != 0 && now.plus(NUDGE).0 >= seen {
-            return Ok(());
-        }
-        if let Err(error) = self.bring_back().await {
+        let back = match self.hindsight.look(now, NUDGE) {
+            Looked::Well => return Ok(()),
+            Looked::Back => Ok(true),
+            // What an earlier process left may be dated ahead as well.
+            Looked::First => set_back::is_dated_ahead(self.store.reader(), now.plus(NUDGE)).await,
+        };
+        let brought = match back {
+            Ok(true) => self.bring_back().await,
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if brought.is_err() {
             // Not done yet: the next look tries again.
-            self.seen.store(0, Ordering::Relaxed);
-            return Err(error);
+            self.hindsight.forget();
         }
-        Ok(())
+        brought
     }
 
     async fn bring_back(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let (bot, most) = (self.bot, now.plus(LONGEST_LEASE));
+        tracing::warn!(now = %now, "the clock was set back: what it had dated ahead waits as long as it was meant to, from now");
+        let (bot, most) = (self.bot, now.plus(LONGEST));
         self.store.write(move |tx| async move { set_back::shorten(tx.as_ref(), bot, most).await }).await?;
+        self.bring_back_operations().await?;
+        self.bring_back_messages().await
+    }
+
+    async fn bring_back_operations(&self) -> Result<(), StoreError> {
+        let now = self.clock.now();
         loop {
-            let ahead = operations::dated_ahead(self.store.reader(), bot, now.plus(NUDGE), BATCH).await?;
-            let Some((first, dated)) = ahead.first() else { return Ok(()) };
-            tracing::warn!(
-                operation.id = %first.operation.id, dated = %dated, now = %now, operations = ahead.len(),
-                "operations were dated by a clock that has been set back: they wait as long as they were meant to, from now"
-            );
+            let ahead = operations::dated_ahead(self.store.reader(), self.bot, now.plus(NUDGE), BATCH).await?;
             let mut moved = false;
             for (stored, dated) in &ahead {
                 let event = Event::ClockSetBack { ahead: dated.since(now) };
                 moved |= self.tell(stored, event, None).await?.is_some();
             }
             if !moved {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn bring_back_messages(&self) -> Result<(), StoreError> {
+        use crate::domain::delivery;
+        let (bot, now) = (self.bot, self.clock.now());
+        let most = now.plus(LONGEST);
+        loop {
+            let beyond = set_back::messages_beyond(self.store.reader(), bot, most, BATCH).await?;
+            if beyond.is_empty() {
+                return Ok(());
+            }
+            let policy = self.delivery.clone();
+            let moved = self.store.write(move |tx| {
+                let (beyond, policy) = (beyond.clone(), policy.clone());
+                async move {
+                    let event = delivery::Event::ClockSetBack { most };
+                    let mut moved = false;
+                    for (row, rev) in beyond {
+                        let advanced = outbox::advance(tx.as_ref(), row, rev, &event, now, &policy).await?;
+                        moved |= matches!(advanced, outbox::Advanced::Moved(_));
+                    }
+                    Ok(moved)
+                }
+            });
+            if !moved.await? {
                 return Ok(());
             }
         }

@@ -15,7 +15,7 @@ mod send;
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicI64},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -23,12 +23,15 @@ use futures_util::{StreamExt as _, stream};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::{Clock, Dice, Timestamp},
+    clock::{Clock, Dice, Hindsight, Timestamp},
     crm::{
         Crm,
         limiter::{Admission, Limiter},
     },
-    domain::operation::{Event, NextAction, Operation, Policy, State, next_action},
+    domain::{
+        delivery,
+        operation::{Event, NextAction, Operation, Policy, State, next_action},
+    },
     ids::{BotId, OperationId},
     metrics,
     store::{
@@ -68,8 +71,10 @@ pub struct Worker {
     pub dice: Arc<dyn Dice>,
     /// What this process works on now: the database decides races between processes, this one within.
     pub busy: Mutex<HashSet<OperationId>>,
-    /// What the clock showed at the last look, in milliseconds; 0 before the first.
-    pub seen: AtomicI64,
+    /// The figures of the delivery machine.
+    pub delivery: delivery::Policy,
+    /// Notices a clock that was set back.
+    pub hindsight: Hindsight,
     /// Attempts that began with their taps and whose calls have not begun.
     pub begun: Mutex<HashMap<OperationId, Begun>>,
     /// Lets what is to be said of an operation leave with the commit that moved it.

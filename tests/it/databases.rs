@@ -1,7 +1,7 @@
 //! A database for each test: a SQLite file of its own, or a PostgreSQL database of its own on a server that is started
 //! once for the process, or on the one that `ZAYAVKA_TEST_POSTGRES` names.
 
-mod server;
+pub(crate) mod server;
 
 use std::{
     future::Future,

@@ -192,6 +192,8 @@ on_both! {
         world.submit(ANNA).await;
         assert_eq!(world.state(ANNA).await, "unknown");
         world.crm_down(true).await;
+        // And Telegram wants silence.
+        world.fault(json!({ "on": "sendMessage", "do": "error_before", "status": 429, "retry_after": 900 })).await;
         world.submit(BORIS).await;
         assert_eq!(world.state(BORIS).await, "pending");
         world.clock.set(world.clock.now().minus(ahead));
@@ -199,6 +201,7 @@ on_both! {
         world.mend().await;
         world.pass(Duration::from_secs(600)).await;
         assert_eq!((world.state(ANNA).await, world.state(BORIS).await), ("review", "created"));
+        assert!(world.last_text(BORIS).await.contains("№ 1001"), "{}", world.last_text(BORIS).await);
         // And once more over a restart: nobody saw the clock go back.
         world.clock.advance(ahead);
         world.crm_down(true).await;

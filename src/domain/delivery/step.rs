@@ -100,6 +100,14 @@ impl Turn<'_> {
                 self.become_unknown(self.at.max(*lease_end).plus(self.policy.request_timeout));
             }
             (State::Unknown { due_at: Some(due_at), .. }, Event::PauseOver) if self.at >= *due_at => self.pause_over(),
+            (_, Event::ClockSetBack { most }) if self.before.due_at().is_some_and(|due_at| due_at > *most) => {
+                match &mut self.after.state {
+                    State::Pending { due_at } => *due_at = self.at,
+                    State::Sending { lease_end, .. } => *lease_end = *most,
+                    State::Unknown { due_at, .. } => *due_at = Some(*most),
+                    State::Sent { .. } | State::Dropped { .. } => {}
+                }
+            }
             (State::Unknown { due_at: None, .. }, Event::Decided(decision)) => {
                 match decision {
                     Decision::SendAgain { .. } => self.repeat(),
@@ -284,6 +292,7 @@ impl Event {
             Self::PauseOver => "pause_over",
             Self::Overtaken => "overtaken",
             Self::Unreachable => "unreachable",
+            Self::ClockSetBack { .. } => "clock_set_back",
             Self::Decided(Decision::SendAgain { .. }) => "decided_send_again",
             Self::Decided(Decision::LetGo { .. }) => "decided_let_go",
         }

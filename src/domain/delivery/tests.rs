@@ -83,6 +83,7 @@ fn events(attempts: u32) -> Vec<Event> {
         Event::PauseOver,
         Event::Overtaken,
         Event::Unreachable,
+        Event::ClockSetBack { most: ahead(20) },
         Event::Decided(Decision::SendAgain { by: 7 }),
         Event::Decided(Decision::LetGo { by: 7 }),
     ]);

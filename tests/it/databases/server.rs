@@ -81,7 +81,7 @@ impl Server {
 }
 
 /// Reads what the server says until it is ready; a thread goes on reading, so that it never waits for a reader.
-fn wait_until_ready(guard: &mut Child) -> Result<(), String> {
+pub(crate) fn wait_until_ready(guard: &mut Child) -> Result<(), String> {
     let said = guard.stderr.take().ok_or("the server's words cannot be read")?;
     let (ready, known) = mpsc::channel();
     std::thread::spawn(move || {
@@ -101,7 +101,7 @@ fn wait_until_ready(guard: &mut Child) -> Result<(), String> {
 }
 
 /// The folder of the server's programs: in the PATH, or the newest where Debian puts them.
-fn programs() -> Result<PathBuf, String> {
+pub(crate) fn programs() -> Result<PathBuf, String> {
     let in_path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&in_path).collect();
     if let Ok(versions) = std::fs::read_dir("/usr/lib/postgresql") {
@@ -114,7 +114,7 @@ fn programs() -> Result<PathBuf, String> {
 }
 
 /// PostgreSQL refuses to run as root: then it runs as `postgres`, the account its package makes.
-fn account() -> Result<Option<(u32, u32)>, String> {
+pub(crate) fn account() -> Result<Option<(u32, u32)>, String> {
     let id = |args: &[&str]| -> Option<u32> {
         let said = Command::new("id").args(args).output().ok().filter(|said| said.status.success())?;
         String::from_utf8(said.stdout).ok()?.trim().parse().ok()
@@ -128,7 +128,7 @@ fn account() -> Result<Option<(u32, u32)>, String> {
     }
 }
 
-fn free_port() -> Result<u16, String> {
+pub(crate) fn free_port() -> Result<u16, String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| format!("no free port: {error}"))?;
     listener.local_addr().map(|address| address.port()).map_err(|error| format!("no free port: {error}"))
 }

@@ -1,0 +1,109 @@
+//! Behind a transaction pooler: PgBouncer, started here on loopback, with fewer server connections than we have of our own, so
+//! that each transaction may land on another one.
+
+use std::{
+    net::TcpStream,
+    os::unix::{fs::chown, process::CommandExt as _},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+use zayavka::store::Store;
+
+use super::{Fleet, on_postgres};
+use crate::databases::server::{account, free_port};
+
+struct Pooler {
+    child: Child,
+    port: u16,
+    _folder: TempDir,
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+impl Pooler {
+    fn start(database: &str) -> Self {
+        let program =
+            ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].into_iter().find(|path| std::fs::exists(path).unwrap());
+        let missing = "these tests need PgBouncer: install it (Debian: apt-get install pgbouncer)";
+        let program = program.unwrap_or_else(|| panic!("{missing}"));
+        let (server, name) = database.rsplit_once('/').unwrap();
+        let (_, address) = server.rsplit_once('@').unwrap();
+        let (host, server_port) = address.rsplit_once(':').unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let port = free_port().unwrap();
+        let (config, users) = (folder.path().join("pgbouncer.ini"), folder.path().join("users.txt"));
+        std::fs::write(&users, "\"postgres\" \"\"\n").unwrap();
+        let text = format!(
+            "[databases]\n{name} = host={host} port={server_port} dbname={name}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
+             listen_port = {port}\nunix_socket_dir =\nauth_type = any\nauth_file = {users}\npool_mode = transaction\n\
+             default_pool_size = 3\nmax_client_conn = 200\n",
+            users = users.display(),
+        );
+        let text = text.replace("dbname=", "user=postgres dbname=");
+        std::fs::write(&config, text).unwrap();
+        let mut command = Command::new(program);
+        command.arg(&config).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // Like PostgreSQL, it refuses to run as root.
+        if let Some((user, group)) = account().unwrap() {
+            for path in [folder.path(), &config, &users] {
+                chown(path, Some(user), Some(group)).unwrap();
+            }
+            command.uid(user).gid(group);
+        }
+        let pooler = Self { child: command.spawn().unwrap(), port, _folder: folder };
+        pooler.wait();
+        pooler
+    }
+
+    fn wait(&self) {
+        let address = ([127, 0, 0, 1], self.port).into();
+        let (_keep, never) = std::sync::mpsc::channel::<()>();
+        for _ in 0..200 {
+            if TcpStream::connect_timeout(&address, Duration::from_millis(100)).is_ok() {
+                return;
+            }
+            // A refused connection comes back at once; nobody sends here.
+            let _ = never.recv_timeout(Duration::from_millis(50));
+        }
+        panic!("PgBouncer did not come up");
+    }
+
+    fn url(&self, database: &str) -> String {
+        let (_, name) = database.rsplit_once('/').unwrap();
+        format!("postgres://postgres@127.0.0.1:{}/{name}", self.port)
+    }
+}
+
+#[tokio::test]
+async fn two_replicas_behind_a_transaction_pooler_serve_and_share() {
+    on_postgres(|db| async move {
+        let pooler = Pooler::start(&db.url);
+        let url = pooler.url(&db.url);
+        let direct = Store::connect(&db.url).await.unwrap();
+        assert!(!direct.is_pooled(), "without a pooler none is seen");
+        let mut fleet = Fleet::new(&url).await;
+        fleet.launch();
+        fleet.launch();
+        fleet.until_all_ready().await;
+        for user in 101..105 {
+            fleet.serves(user).await;
+        }
+        let store = Store::connect(&url).await.unwrap();
+        assert!(store.is_pooled(), "it is found out");
+        assert_eq!(store.pending_migrations().await.unwrap(), [""; 0]);
+        let polling = fleet.polling(&store).await;
+        fleet.signal(polling, "KILL");
+        fleet.serves(105).await;
+        assert_eq!(fleet.tickets().await, 5);
+        store.close().await;
+        direct.close().await;
+    })
+    .await;
+}
