@@ -189,11 +189,7 @@ fn worker(root: &Section<'_>) -> Worker {
     let tick = section.duration("tick", Duration::from_millis(10)..=60 * SECOND);
     let drain = section.duration("drain", Duration::from_millis(100)..=600 * SECOND);
     section.finish();
-    Worker {
-        concurrency: concurrency.unwrap_or(8),
-        tick: tick.unwrap_or(SECOND),
-        drain: drain.unwrap_or(20 * SECOND),
-    }
+    Worker { concurrency: concurrency.unwrap_or(8), tick: tick.unwrap_or(SECOND), drain: drain.unwrap_or(20 * SECOND) }
 }
 
 fn notices(root: &Section<'_>) -> Notices {
@@ -211,9 +207,8 @@ fn notices(root: &Section<'_>) -> Notices {
 
 fn pace(root: &Section<'_>) -> Pace {
     let section = root.table_or_empty("pace");
-    let number = |key: &str, default: u32| {
-        section.int(key, 1..=1_000).and_then(|n| u32::try_from(n).ok()).unwrap_or(default)
-    };
+    let number =
+        |key: &str, default: u32| section.int(key, 1..=1_000).and_then(|n| u32::try_from(n).ok()).unwrap_or(default);
     let (per_chat, burst) = (number("per_chat", 1), number("burst", 3));
     let pace = Pace {
         // So many at once, and no more in the time in which the pace alone would let as many go.

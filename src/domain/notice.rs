@@ -212,15 +212,8 @@ impl Default for Policies {
 
 impl NoticeKind {
     /// All of them, in the order they are declared.
-    pub const ALL: [Self; 7] = [
-        Self::Dialog,
-        Self::Card,
-        Self::Created,
-        Self::Rejected,
-        Self::Waiting,
-        Self::StaffCard,
-        Self::StaffReply,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Dialog, Self::Card, Self::Created, Self::Rejected, Self::Waiting, Self::StaffCard, Self::StaffReply];
 
     /// The word in database and metrics.
     #[must_use]

@@ -148,7 +148,11 @@ impl Outbox {
                 self.alert(tx, before, detail, false, now).await
             }
             Event::ChatRefused { detail, .. } if before.chat.0 < 0 => {
-                tracing::error!(chat = before.chat.0, detail, "a group takes nothing from the bot: is it still a member?");
+                tracing::error!(
+                    chat = before.chat.0,
+                    detail,
+                    "a group takes nothing from the bot: is it still a member?"
+                );
                 Ok(())
             }
             _ => Ok(()),

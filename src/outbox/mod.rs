@@ -111,11 +111,8 @@ impl Outbox {
         chats.truncate(room);
         let mut again_at = lanes::next_due(reader, self.bot, now).await?;
         if short {
-            let free_at = if silent {
-                Some(overall.hold_until)
-            } else {
-                self.pace.overall.again_at(&overall.recent, now)
-            };
+            let free_at =
+                if silent { Some(overall.hold_until) } else { self.pace.overall.again_at(&overall.recent, now) };
             again_at = [again_at, free_at].into_iter().flatten().min();
         }
         Ok(Due { chats, again_at })
@@ -240,7 +237,9 @@ impl Herald for AtCommit {
             let Some(slot) = outbox.queue.slot() else { return Ok(None) };
             let queue = Arc::clone(&outbox.queue);
             let took = outbox.take_apart(tx, chat, outbox.clock.now()).await?;
-            Ok(took.and_then(|took| took.call).map(|taken| Box::new(move || queue.push(Ready { taken, slot })) as AfterCommit))
+            Ok(took
+                .and_then(|took| took.call)
+                .map(|taken| Box::new(move || queue.push(Ready { taken, slot })) as AfterCommit))
         }
         .boxed()
     }

@@ -27,12 +27,7 @@ pub(super) enum Worded {
     Nothing(&'static str),
 }
 
-pub(super) async fn word(
-    outbox: &Outbox,
-    db: &Db,
-    row: &Row,
-    now: Timestamp,
-) -> Result<Worded, StoreError> {
+pub(super) async fn word(outbox: &Outbox, db: &Db, row: &Row, now: Timestamp) -> Result<Worded, StoreError> {
     let staff_lang = outbox.texts.lang(None);
     Ok(match &row.notice {
         Notice::Words(words) => Worded::Say(words.clone()),

@@ -8,7 +8,7 @@
 use sea_orm::{
     ActiveValue::Set,
     ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _, QuerySelect as _,
-    sea_query::{Expr, LockBehavior, LockType, OnConflict},
+    sea_query::{Expr, Func, LockBehavior, LockType, OnConflict},
 };
 
 use super::{
@@ -148,11 +148,7 @@ pub async fn due<C: ConnectionTrait>(
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn next_due<C: ConnectionTrait>(
-    db: &C,
-    bot: BotId,
-    now: Timestamp,
-) -> Result<Option<Timestamp>, StoreError> {
+pub async fn next_due<C: ConnectionTrait>(db: &C, bot: BotId, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     let mut next: Option<i64> = None;
     for rank in RANKS {
         let first: Option<i64> = of_rank(bot, rank)
@@ -280,7 +276,8 @@ pub async fn hand_over<C: ConnectionTrait>(
     let Some(lane) = hold(db, bot, from).await? else { return Ok(()) };
     let mut rows = open_of_chat(bot, from).col_expr(outbox::Column::ChatId, Expr::value(to.0));
     if let Some(thread) = thread {
-        rows = rows.col_expr(outbox::Column::ThreadId, Expr::cust_with_values("COALESCE(thread_id, $1)", [thread]));
+        let kept = Func::coalesce([Expr::col(outbox::Column::ThreadId), Expr::value(thread)]);
+        rows = rows.col_expr(outbox::Column::ThreadId, kept.into());
     }
     let moved = rows.exec(db).await?.rows_affected;
     set_due(db, bot, from, None).await?;
@@ -344,7 +341,8 @@ fn update(bot: BotId, chat: ChatId) -> sea_orm::UpdateMany<chats::Entity> {
 
 fn read(row: chats::Model) -> Result<Lane, StoreError> {
     let corrupt = |error: serde_json::Error| StoreError::corrupt("chats", row.chat_id, format!("recent: {error}"));
-    let recent = row.recent.as_deref().map_or(Ok(Recent::default()), |text| serde_json::from_str(text).map_err(corrupt));
+    let recent =
+        row.recent.as_deref().map_or(Ok(Recent::default()), |text| serde_json::from_str(text).map_err(corrupt));
     Ok(Lane {
         chat: ChatId(row.chat_id),
         due_at: row.due_at.map(Timestamp),

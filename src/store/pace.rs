@@ -80,7 +80,10 @@ pub async fn throttled<C: ConnectionTrait>(
     overall.throttled.retain(|(known, at)| *known != chat.0 && Timestamp(*at).plus(LATELY) > now);
     overall.throttled.push((chat.0, now.0));
     if overall.throttled.len() >= MANY {
-        tracing::warn!(chats = overall.throttled.len(), "Telegram throttles many chats at once: nothing is said to anybody until then");
+        tracing::warn!(
+            chats = overall.throttled.len(),
+            "Telegram throttles many chats at once: nothing is said to anybody until then"
+        );
         overall.hold_until = overall.hold_until.max(until);
         overall.throttled.clear();
     }

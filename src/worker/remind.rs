@@ -14,7 +14,7 @@ use crate::{
     domain::{
         delivery::OnUnknown,
         hours::WorkingHours,
-        notice::{Policies, Notice, NoticeKind, Words},
+        notice::{Notice, NoticeKind, Policies, Words},
         role::LiveRoster,
     },
     ids::{BotId, ChatId, UserId},

@@ -17,6 +17,7 @@ mod docs;
 mod kill;
 mod layout;
 mod model;
+mod outbox;
 mod probe;
 mod real_crms;
 mod reference;

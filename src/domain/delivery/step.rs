@@ -303,9 +303,12 @@ impl Event {
             | Self::RowRefused { attempt, .. }
             | Self::NoTopic { attempt, .. }
             | Self::Lost { attempt } => Some(*attempt),
-            Self::Claimed { .. } | Self::LeaseEnded | Self::PauseOver | Self::Overtaken | Self::Unreachable | Self::Decided(_) => {
-                None
-            }
+            Self::Claimed { .. }
+            | Self::LeaseEnded
+            | Self::PauseOver
+            | Self::Overtaken
+            | Self::Unreachable
+            | Self::Decided(_) => None,
         }
     }
 }
