@@ -173,7 +173,7 @@ impl App {
             clock: Arc::clone(&clock),
             queue: Arc::default(),
         });
-        let herald: Arc<dyn Herald> = Arc::new(AtCommit(Arc::clone(&outbox)));
+        let herald: Arc<dyn Herald> = Arc::new(AtCommit(Arc::downgrade(&outbox)));
         let parts = (crm, Arc::clone(&policy), author.clone(), Arc::clone(&herald));
         let worker = Arc::new(worker(&config, parts, &store, &clock, Arc::clone(&dice)));
         let dialog = Dialog {
@@ -185,7 +185,7 @@ impl App {
                 submissions_per_hour: config.limits.submissions_per_client_per_hour.into(),
             },
             ack_grace: setup::ACK_GRACE,
-            starter: Arc::new(AtTap(Arc::clone(&worker))),
+            starter: Arc::new(AtTap(Arc::downgrade(&worker))),
             policy: Arc::clone(&policy),
             delivery: setup::delivery_policy(&config),
             author: author.clone(),

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Outbox, take::Taken};
+use super::{Outbox, alive, take::Taken};
 use crate::{
     clock::Timestamp,
     domain::delivery::Event,
@@ -39,11 +39,11 @@ impl Outbox {
         let chat = taken.row.chat;
         let known = message.map(|message| cards::Card { chat, message, digest: taken.digest });
         let ending = Arc::new(Ending { event: self.event(verdict, message, &taken.row), known });
-        let (outbox, row) = (Arc::clone(self), Arc::new(taken.row));
+        let (outbox, row) = (Arc::downgrade(self), Arc::new(taken.row));
         self.store
             .write(move |tx| {
-                let (outbox, row, ending) = (Arc::clone(&outbox), Arc::clone(&row), Arc::clone(&ending));
-                async move { outbox.conclude(&tx, &row, &ending).await }
+                let (outbox, row, ending) = (outbox.clone(), Arc::clone(&row), Arc::clone(&ending));
+                async move { alive(&outbox)?.conclude(&tx, &row, &ending).await }
             })
             .await
     }

@@ -14,7 +14,7 @@ mod wording;
 
 use std::{
     collections::HashSet,
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, Weak, atomic::Ordering},
     time::Duration,
 };
 
@@ -122,12 +122,12 @@ impl Outbox {
     /// as stored.
     pub async fn step(self: &Arc<Self>, chat: ChatId) -> Stepped {
         let Some(slot) = self.queue.slot() else { return Stepped::default() };
-        let (outbox, now) = (Arc::clone(self), self.clock.now());
+        let (outbox, now) = (Arc::downgrade(self), self.clock.now());
         let took = self
             .store
             .write(move |tx| {
-                let outbox = Arc::clone(&outbox);
-                async move { outbox.take(&tx, chat, now).await }
+                let outbox = outbox.clone();
+                async move { alive(&outbox)?.take(&tx, chat, now).await }
             })
             .await;
         match took {
@@ -223,14 +223,19 @@ impl Outbox {
     }
 }
 
+/// What waits in the writer must not keep alive what owns the writer.
+fn alive(outbox: &Weak<Outbox>) -> Result<Arc<Outbox>, StoreError> {
+    outbox.upgrade().ok_or_else(|| StoreError::Unavailable("the process ends".to_owned()))
+}
+
 /// The outbox as those see it who write what it says.
 #[derive(Debug, Clone)]
-pub struct AtCommit(pub Arc<Outbox>);
+pub struct AtCommit(pub Weak<Outbox>);
 
 impl Herald for AtCommit {
     fn take<'a>(&'a self, tx: &'a Tx, chat: ChatId) -> BoxFuture<'a, Result<Option<AfterCommit>, StoreError>> {
         async move {
-            let outbox = &self.0;
+            let outbox = alive(&self.0)?;
             if !outbox.queue.may_follow() {
                 return Ok(None);
             }

@@ -32,7 +32,7 @@ use crate::{
         StoreError, Tx, cards, lanes,
         operations::Author,
         outbox::{self, Letter},
-        steps,
+        people, steps,
     },
     telegram::{
         BotName,
@@ -148,6 +148,10 @@ impl Staff {
         };
         let Some(shift) = self.shift(tx, input).await? else { return Ok(refused()) };
         steps::meet(tx.as_ref(), self.bot, shift.person, shift.now).await?;
+        if shift.chat.kind == ChatKind::Private {
+            // Whoever writes can be written to.
+            people::set_reachable(tx.as_ref(), self.bot, shift.person.id, true).await?;
+        }
         match &input.act {
             Act::Command { forwarded: true, .. } => Ok(Handled::quietly()),
             Act::Command { name, to, args, .. } => {

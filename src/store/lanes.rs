@@ -8,7 +8,7 @@
 use sea_orm::{
     ActiveValue::Set,
     ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _, QuerySelect as _,
-    sea_query::{Expr, LockBehavior, LockType, OnConflict},
+    sea_query::{Expr, Func, LockBehavior, LockType, OnConflict},
 };
 
 use super::{
@@ -276,7 +276,8 @@ pub async fn hand_over<C: ConnectionTrait>(
     let Some(lane) = hold(db, bot, from).await? else { return Ok(()) };
     let mut rows = open_of_chat(bot, from).col_expr(outbox::Column::ChatId, Expr::value(to.0));
     if let Some(thread) = thread {
-        rows = rows.col_expr(outbox::Column::ThreadId, Expr::cust_with_values("COALESCE(thread_id, $1)", [thread]));
+        let kept = Func::coalesce([Expr::col(outbox::Column::ThreadId), Expr::value(thread)]);
+        rows = rows.col_expr(outbox::Column::ThreadId, kept.into());
     }
     let moved = rows.exec(db).await?.rows_affected;
     set_due(db, bot, from, None).await?;

@@ -1,6 +1,6 @@
 //! The first attempt begun with the tap itself: claimed in the transaction that confirms, sent when the tap is answered.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{PoisonError, Weak};
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 
@@ -27,13 +27,19 @@ pub struct Begun {
     due_at: Timestamp,
 }
 
-/// The worker as those see it who confirm.
+/// The worker as those see it who confirm. What waits in the writer must not keep alive what owns the writer.
 #[derive(Debug, Clone)]
-pub struct AtTap(pub Arc<Worker>);
+pub struct AtTap(pub Weak<Worker>);
 
 impl Starter for AtTap {
     fn begin<'a>(&'a self, tx: &'a Tx, stored: &'a Stored) -> BoxFuture<'a, Result<bool, StoreError>> {
-        self.0.begin(tx, stored).boxed()
+        async move {
+            match self.0.upgrade() {
+                Some(worker) => worker.begin(tx, stored).await,
+                None => Ok(false),
+            }
+        }
+        .boxed()
     }
 }
 

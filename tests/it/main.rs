@@ -20,6 +20,7 @@ mod kill;
 mod layout;
 mod misread;
 mod model;
+mod outbox;
 mod owner;
 mod probe;
 mod real_crms;

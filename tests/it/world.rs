@@ -72,10 +72,13 @@ pub(crate) struct Service {
 struct Death {
     at: std::sync::Mutex<Option<(&'static str, usize)>>,
     came: Notify,
+    /// Every point passed since they were last forgotten.
+    passed: std::sync::Mutex<Vec<&'static str>>,
 }
 
 impl Watcher for Death {
     fn lives_past(&self, point: &'static str) -> bool {
+        self.passed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(point);
         let mut at = self.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match at.as_mut() {
             Some((name, left)) if *name == point || *name == "*" => {
@@ -155,6 +158,27 @@ impl World {
     /// Takes the order to die back.
     pub(crate) fn lives_on(&self) {
         *self.death.at.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+    }
+
+    /// Forgets which points were passed.
+    pub(crate) fn forget_points(&self) {
+        self.death.passed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+    }
+
+    /// The points passed since they were forgotten, in order.
+    pub(crate) fn points(&self) -> Vec<&'static str> {
+        self.death.passed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// The service's parts, for a test that runs them itself; it starts another one afterwards.
+    pub(crate) fn take_app(&mut self) -> App {
+        self.service.take().unwrap_or_else(|| panic!("the service does not run")).app
+    }
+
+    /// Takes in what waits at Telegram, without handling it.
+    pub(crate) async fn take_in(&mut self) -> Vec<zayavka::store::inbox::Claimed> {
+        let service = self.service.as_mut().unwrap_or_else(|| panic!("the service does not run"));
+        service.app.take_in(&mut service.poller).await.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Whether the service runs.

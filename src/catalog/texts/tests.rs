@@ -31,6 +31,8 @@ fn the_shipped_texts_load_and_speak_the_client_s_language() {
     let texts = shipped();
     assert_eq!(texts.langs(), ["en", "ru"]);
     assert_eq!(texts.lang(Some("en-GB")), "en");
+    assert_eq!(texts.lang(Some("EN")), "en");
+    assert_eq!(texts.lang(Some("en_US")), "en");
     assert_eq!(texts.lang(Some("kk")), "ru");
     assert_eq!(texts.lang(None), "ru");
     assert_eq!(texts.say("en", Key::TapCreated, &[("number", "7")]), "Request No. 7 is already created.");
