@@ -317,6 +317,7 @@ impl Event {
             | Self::PauseOver
             | Self::Overtaken
             | Self::Unreachable
+            | Self::ClockSetBack { .. }
             | Self::Decided(_) => None,
         }
     }
