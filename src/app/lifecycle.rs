@@ -54,17 +54,15 @@ const AFTER_CUT: Duration = Duration::from_secs(5);
 /// What wakes the loops before their time.
 #[derive(Debug, Default)]
 pub(super) struct Wakes {
-    pub(super) handling: Notify,
     pub(super) worker: Notify,
     pub(super) outbox: Notify,
 }
 
 impl Wakes {
-    /// Another replica has written something.
+    /// Another replica has written something. The updates it has stored are its own to handle: nobody else is woken.
     fn all(&self) {
-        for wake in [&self.handling, &self.worker, &self.outbox] {
-            wake.notify_one();
-        }
+        self.worker.notify_one();
+        self.outbox.notify_one();
     }
 }
 
@@ -224,7 +222,6 @@ async fn handle(
                     return;
                 }
             },
-            () = wakes.handling.notified() => sweep_now = true,
             _ = sweep.tick() => sweep_now = true,
         }
     }

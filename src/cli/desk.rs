@@ -10,6 +10,7 @@ use crate::{
     clock::{SystemClock, SystemDice, Timestamp},
     domain::role::Role,
     ids::{Marker, UserId},
+    points::Points,
     staff::{
         Staff,
         deed::{Actor, Deed, Target},
@@ -39,7 +40,8 @@ impl Desk {
             eprintln!("{}: [database] url: {error}", config.source);
             Exit::Usage
         };
-        let store = Store::connect(config.database.url.expose_secret()).await.map_err(trouble)?;
+        let (url, pooler) = (config.database.url.expose_secret(), config.database.pooler);
+        let store = Store::connect_as(url, pooler, Points::default()).await.map_err(trouble)?;
         let pending = store.pending_migrations().await.map_err(trouble)?;
         if !pending.is_empty() {
             eprintln!("The schema is not up to date: {}. Apply with `zayavka migrate up`.", pending.join(", "));

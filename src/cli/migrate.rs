@@ -6,7 +6,11 @@ use clap::Subcommand;
 use secrecy::ExposeSecret as _;
 
 use super::{Exit, load};
-use crate::store::{Store, StoreError};
+use crate::{
+    config::Config,
+    points::Points,
+    store::{Store, StoreError},
+};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum MigrateCommand {
@@ -21,7 +25,7 @@ pub(super) async fn run(path: &Path, command: &MigrateCommand, json: bool) -> Ex
         Ok(config) => config,
         Err(exit) => return exit,
     };
-    match act(config.database.url.expose_secret(), command, json).await {
+    match act(&config, command, json).await {
         Ok(exit) => exit,
         Err(error) => {
             eprintln!("{}: [database] url: {error}", config.source);
@@ -30,8 +34,9 @@ pub(super) async fn run(path: &Path, command: &MigrateCommand, json: bool) -> Ex
     }
 }
 
-async fn act(url: &str, command: &MigrateCommand, json: bool) -> Result<Exit, StoreError> {
-    let store = Store::connect(url).await?;
+async fn act(config: &Config, command: &MigrateCommand, json: bool) -> Result<Exit, StoreError> {
+    let (url, pooler) = (config.database.url.expose_secret(), config.database.pooler);
+    let store = Store::connect_as(url, pooler, Points::default()).await?;
     if matches!(command, MigrateCommand::Up) {
         store.migrate().await?;
     }

@@ -86,8 +86,9 @@ struct Visit<'a> {
     album: Option<&'a str>,
 }
 
-/// Words written longer ago than this waited for us: their person looks at one answer to all of them.
-const WRITTEN_LONG_AGO: Duration = Duration::from_secs(60);
+/// Words written longer ago than this waited for us: their person looks at one answer to all of them. Long enough for
+/// a clock of ours that is wrong.
+const WRITTEN_LONG_AGO: Duration = Duration::from_secs(120);
 
 /// Telegram keeps words for a day: a date older than this says nothing.
 const KEPT_AT_MOST: Duration = Duration::from_secs(48 * 3_600);

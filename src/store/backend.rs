@@ -44,17 +44,10 @@ async fn connect_sqlite(url: &str) -> Result<Connections, StoreError> {
     loop {
         tries -= 1;
         match open_sqlite(&url).await {
-            // A file that is being made cannot be opened for a moment; one that cannot be made is told soon.
-            Err(error) if is_opening(&error, SQLITE_TRIES - tries) && tries > 0 => breathe().await,
+            Err(error) if tries > 0 && error.to_string().contains("locked") => breathe().await,
             done => return Ok(done?),
         }
     }
-}
-
-/// Whether others who open the same file at this moment are to blame.
-fn is_opening(error: &DbErr, tried: u32) -> bool {
-    let text = error.to_string();
-    text.contains("locked") || (tried < 5 && text.contains("unable to open"))
 }
 
 /// The file and its journal mode exist before the first reader opens it. Setting that mode needs the file for a moment

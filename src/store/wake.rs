@@ -41,10 +41,10 @@ impl Store {
         if !self.has_replicas() {
             return std::future::pending().await;
         }
-        // Only letters and digits can do no harm in a statement that is sent as text; it need not survive a power cut.
+        // One statement, so that it cannot leave a transaction open; a call need not survive a power cut. The name is sent
+        // as text: only letters and digits can do no harm there.
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-        let call =
-            format!("BEGIN; SET LOCAL synchronous_commit = off; SELECT pg_notify('{CHANNEL}', '{name}'); COMMIT");
+        let call = format!("SELECT set_config('synchronous_commit', 'off', true), pg_notify('{CHANNEL}', '{name}')");
         loop {
             self.writer.committed().notified().await;
             if let Err(error) = self.reader.execute_unprepared(&call).await {

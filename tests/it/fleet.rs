@@ -201,6 +201,8 @@ async fn on_postgres<F: Future<Output = ()>>(body: impl FnOnce(Database) -> F) {
 #[tokio::test]
 async fn three_start_at_once_on_an_empty_database_and_serve_while_one_freezes() {
     on_postgres(|db| async move {
+        // Whole: its folder goes with it.
+        let db = db;
         let mut fleet = Fleet::new(&db.url).await;
         for _ in 0..3 {
             fleet.launch();
@@ -226,6 +228,8 @@ async fn three_start_at_once_on_an_empty_database_and_serve_while_one_freezes() 
 #[tokio::test]
 async fn lost_connections_and_a_killed_replica_lose_nothing() {
     on_postgres(|db| async move {
+        // Whole: its folder goes with it.
+        let db = db;
         let mut fleet = Fleet::new(&db.url).await;
         fleet.launch();
         fleet.launch();
@@ -268,6 +272,8 @@ async fn replicas_meet_a_restarted_database() {
 async fn three_processes_migrate_at_once() {
     for kind in [Kind::Sqlite, Kind::Postgres] {
         databases::run(kind, |db| async move {
+            // Whole: its folder goes with it.
+            let db = db;
             let migrate = async || {
                 let store = Store::connect_as(&db.url, None, Points::default()).await.unwrap();
                 store.migrate().await.unwrap();
@@ -287,6 +293,8 @@ async fn three_processes_migrate_at_once() {
 #[tokio::test]
 async fn a_replica_hears_of_anothers_commits_and_not_of_its_own() {
     on_postgres(|db| async move {
+        // Whole: its folder goes with it.
+        let db = db;
         let (one, two) = (Store::connect(&db.url).await.unwrap(), Store::connect(&db.url).await.unwrap());
         one.migrate().await.unwrap();
         let (tell_one, mut one_heard) = tokio::sync::mpsc::unbounded_channel();
@@ -323,6 +331,8 @@ async fn a_replica_hears_of_anothers_commits_and_not_of_its_own() {
 #[tokio::test]
 async fn a_second_process_on_a_sqlite_file_waits_and_reads_on() {
     databases::run(Kind::Sqlite, |db| async move {
+        // Whole: its folder goes with it.
+        let db = db;
         let (one, two) = (Store::connect(&db.url).await.unwrap(), Store::connect(&db.url).await.unwrap());
         one.migrate().await.unwrap();
         let (inside, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -359,6 +369,8 @@ async fn a_second_process_on_a_sqlite_file_waits_and_reads_on() {
 async fn a_work_that_panics_fails_alone() {
     for kind in [Kind::Sqlite, Kind::Postgres] {
         databases::run(kind, |db| async move {
+            // Whole: its folder goes with it.
+            let db = db;
             let store = Store::connect(&db.url).await.unwrap();
             store.migrate().await.unwrap();
             let set = |name: &'static str| {
