@@ -7,7 +7,7 @@ pub mod lifecycle;
 mod menu;
 pub mod setup;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, atomic::AtomicBool};
 
 use serde_json::Value;
 
@@ -236,6 +236,7 @@ fn worker(
         clock: Arc::clone(clock),
         dice,
         busy: Mutex::default(),
+        rivalled: AtomicBool::default(),
     }
 }
 

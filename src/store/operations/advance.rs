@@ -4,7 +4,10 @@ use sea_orm::{
     ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::Expr,
 };
 
-use super::{Stored, query::load};
+use super::{
+    Stored,
+    query::{load, load_to_claim},
+};
 use crate::{
     clock::Timestamp,
     domain::{
@@ -32,7 +35,7 @@ pub enum Advanced {
     Stale,
     /// The event has no meaning in the operation's state; nothing changed.
     Illegal(Illegal),
-    /// There is no such operation.
+    /// There is no such operation, or another process is claiming it at this moment.
     Gone,
 }
 
@@ -66,7 +69,8 @@ pub async fn advance<C: ConnectionTrait>(
     policy: &Policy,
     author: &Author,
 ) -> Result<Advanced, StoreError> {
-    let Some(mut stored) = load(db, id).await? else { return Ok(Advanced::Gone) };
+    let found = if let Event::Claimed { .. } = event { load_to_claim(db, id).await? } else { load(db, id).await? };
+    let Some(mut stored) = found else { return Ok(Advanced::Gone) };
     if rev.is_some_and(|rev| rev != stored.rev) {
         return Ok(Advanced::Stale);
     }

@@ -3,7 +3,7 @@
 use sea_orm::{
     ColumnTrait as _, ConnectionTrait, EntityTrait as _, PaginatorTrait as _, QueryFilter as _, QueryOrder as _,
     QuerySelect as _, QueryTrait as _,
-    sea_query::{Expr, ExprTrait as _, Query},
+    sea_query::{Expr, ExprTrait as _, LockBehavior, LockType, Query},
 };
 
 use super::{Stored, read, version_to_row};
@@ -23,6 +23,13 @@ use crate::{
 /// [`StoreError`] when the database cannot be used or the row cannot be read.
 pub async fn load<C: ConnectionTrait>(db: &C, id: OperationId) -> Result<Option<Stored>, StoreError> {
     operations::Entity::find_by_id(id.0).one(db).await?.map(read).transpose()
+}
+
+/// The same, for whoever is about to claim it, and locked for them; absent, too, while another process holds its row.
+/// Waiting would be in vain, since it is claimed there, and two groups of claims that wait for each other never end.
+pub(super) async fn load_to_claim<C: ConnectionTrait>(db: &C, id: OperationId) -> Result<Option<Stored>, StoreError> {
+    let free = operations::Entity::find_by_id(id.0).lock_with_behavior(LockType::Update, LockBehavior::SkipLocked);
+    free.one(db).await?.map(read).transpose()
 }
 
 /// The operation of a confirmed draft version.
