@@ -6,6 +6,7 @@ mod m20261130_000002_operations;
 mod m20261130_000003_outbox;
 mod m20261130_000004_desk;
 mod m20261130_000005_steps;
+mod m20261130_000008_hot;
 
 use sea_orm_migration::{MigrationTrait, async_trait::async_trait};
 pub use sea_orm_migration::{MigratorTrait, sea_orm::DbErr};
@@ -23,6 +24,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261130_000003_outbox::Migration),
             Box::new(m20261130_000004_desk::Migration),
             Box::new(m20261130_000005_steps::Migration),
+            Box::new(m20261130_000008_hot::Migration),
         ]
     }
 }

@@ -11,7 +11,10 @@ use super::{Claimed, claimed};
 use crate::{
     clock::Timestamp,
     ids::BotId,
-    store::{StoreError, entity::inbox},
+    store::{
+        StoreError,
+        entity::{inbox, is},
+    },
 };
 
 /// When the first open row nobody holds may be claimed; `None` when there is none. A read: the writer is not troubled
@@ -29,7 +32,7 @@ pub async fn next_left_over<C: ConnectionTrait>(
         .column(inbox::Column::Id)
         .column(inbox::Column::LeaseUntil)
         .filter(inbox::Column::BotId.eq(bot.0))
-        .filter(inbox::Column::State.eq("new"))
+        .filter(is(inbox::Column::State, "new"))
         .order_by_asc(inbox::Column::LeaseUntil)
         .limit(u64::try_from(held.len()).unwrap_or(u64::MAX).saturating_add(1))
         .into_tuple()
@@ -51,7 +54,7 @@ pub async fn next_lease_end<C: ConnectionTrait>(
         .select_only()
         .column(inbox::Column::LeaseUntil)
         .filter(inbox::Column::BotId.eq(bot.0))
-        .filter(inbox::Column::State.eq("new"))
+        .filter(is(inbox::Column::State, "new"))
         .filter(inbox::Column::LeaseUntil.gt(after.0))
         .order_by_asc(inbox::Column::LeaseUntil)
         .limit(1)
@@ -76,7 +79,7 @@ pub async fn claim_left_over<C: ConnectionTrait>(
 ) -> Result<Vec<Claimed>, StoreError> {
     let open = inbox::Entity::find()
         .filter(inbox::Column::BotId.eq(bot.0))
-        .filter(inbox::Column::State.eq("new"))
+        .filter(is(inbox::Column::State, "new"))
         .order_by_asc(inbox::Column::Id)
         .limit(limit)
         .all(db)
