@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// More than anything here takes when it goes well.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(80);
 
 /// Taps for one tap each.
 fn presses(people: &[Person]) -> Requests {

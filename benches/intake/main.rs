@@ -77,7 +77,7 @@ pub(crate) struct Sizes {
 const WHOLE: Sizes = Sizes {
     rounds: 5,
     limit: Duration::from_secs(12 * 60),
-    stage_limit: Duration::from_secs(90),
+    stage_limit: Duration::from_secs(120),
     only: String::new(),
     taps: 20_000,
     requests: 20_000,
@@ -88,7 +88,7 @@ const WHOLE: Sizes = Sizes {
     taps_on_one_button: 1_000,
     queued: 100_000,
     history: 1_000_000,
-    acts: 100,
+    acts: 60,
     queued_for_replicas: 1_500,
     rest: 2.0,
 };
@@ -98,7 +98,7 @@ const WHOLE: Sizes = Sizes {
 const SHORT: Sizes = Sizes {
     rounds: 1,
     limit: Duration::from_secs(240),
-    stage_limit: Duration::from_secs(60),
+    stage_limit: Duration::from_secs(120),
     only: String::new(),
     taps: 1_000,
     requests: 1_000,
@@ -202,5 +202,6 @@ async fn all(ground: &Ground, report: &mut Report, began: Instant) {
         stage!("one button", flow::one_button(ground, report, round));
         stage!("weight and start", weight::measure(ground, &queues, report, round));
         stage!("replicas", replicas::measure(ground, report, round));
+        stage!("wake-ups", replicas::wake_ups(ground, report, round));
     }
 }

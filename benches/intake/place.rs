@@ -148,6 +148,13 @@ listen = "127.0.0.1:{port}"
         )
     }
 
+    /// Whether the product knows this setting.
+    pub(crate) fn knows(&self, variable: &str, value: &str) -> bool {
+        let text = self.config("sqlite://none.db", "http://127.0.0.1:9", Pace::Profile, 1, 1);
+        let set = BTreeMap::from([(variable.to_owned(), value.to_owned())]);
+        Config::parse("zayavka.toml", &text, &set).is_ok()
+    }
+
     /// The product's parts in this process, not running, over a CRM that is well.
     pub(crate) async fn app(&self, database: &Database) -> App {
         let text = self.config(&database.url, &self.outside.crm(Crm::Well), Pace::Free, 8, 1);

@@ -1,13 +1,15 @@
 //! Lines 14 and 15: several processes on one PostgreSQL.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crate::{
     flow::prepared,
+    load::{Requests, request, saturate},
     measure::rate,
     outside::Crm,
     place::{Ground, Pace},
     report::{Line, Report},
+    route::taps,
     service::Service,
 };
 
@@ -41,5 +43,33 @@ pub(crate) async fn measure(ground: &Ground, report: &mut Report, round: usize) 
         (tickets(ground, 1).await, three)
     };
     report.add(round, Line::Replicas, three / one, &format!("{three:.0} and {one:.0} tickets/s"));
-    report.waits(Line::WakeUps, "replicas are not woken by NOTIFY yet");
+}
+
+/// The setting that turns wake-ups between replicas on and off.
+const WAKE_UPS: &str = "ZAYAVKA_DATABASE__WAKE_UPS";
+
+/// Taps a second that one of two processes stores, while the other is or is not called after its commits.
+async fn stored(ground: &Ground, wake_ups: &str, requests: &Requests) -> f64 {
+    let (database, _) = prepared(ground, ground.postgres().await, 0, async |_| {}).await;
+    let settings = [(WAKE_UPS, wake_ups)];
+    let start = || Service::start_with(ground, &database, Crm::Well, Pace::Free, 4, &settings);
+    let (busy, other) = (start(), start());
+    busy.is_up().await;
+    other.is_up().await;
+    rate(requests.len(), saturate(busy.at, requests).await)
+}
+
+pub(crate) async fn wake_ups(ground: &Ground, report: &mut Report, round: usize) {
+    if !ground.knows(WAKE_UPS, "true") {
+        report.waits(Line::WakeUps, "this version does not wake other replicas");
+        return;
+    }
+    let requests: Requests = Arc::new(taps(ground.sizes.plain_requests).iter().map(|tap| request(tap)).collect());
+    let (on, off) = if round % 2 == 0 {
+        (stored(ground, "true", &requests).await, stored(ground, "false", &requests).await)
+    } else {
+        let off = stored(ground, "false", &requests).await;
+        (stored(ground, "true", &requests).await, off)
+    };
+    report.add(round, Line::WakeUps, on / off, &format!("{on:.0} and {off:.0} taps/s committed"));
 }

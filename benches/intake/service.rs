@@ -40,12 +40,24 @@ impl Drop for Service {
 impl Service {
     /// Starts `zayavka run` with `workers` towards a CRM that behaves like this.
     pub(crate) fn start(ground: &Ground, database: &Database, crm: Crm, pace: Pace, workers: usize) -> Self {
+        Self::start_with(ground, database, crm, pace, workers, &[])
+    }
+
+    /// The same, with settings from the environment.
+    pub(crate) fn start_with(
+        ground: &Ground,
+        database: &Database,
+        crm: Crm,
+        pace: Pace,
+        workers: usize,
+        settings: &[(&str, &str)],
+    ) -> Self {
         let port = free_port();
         let file = ground.folder().join(format!("zayavka-{port}.toml"));
         let text = ground.config(&database.url, &ground.outside.crm(crm), pace, workers, port);
         std::fs::write(&file, text).expect("the configuration is written");
         let mut command = Command::new(env!("CARGO_BIN_EXE_zayavka"));
-        command.arg("run").arg("--config").arg(&file);
+        command.arg("run").arg("--config").arg(&file).envs(settings.iter().copied());
         Self::spawn(ground, command, port)
     }
 

@@ -8,6 +8,7 @@ mod m20261130_000004_desk;
 mod m20261130_000005_steps;
 mod m20261130_000006_lanes;
 mod m20261130_000007_retention;
+mod m20261130_000008_hot;
 mod m20261130_000010_set_back;
 
 use sea_orm_migration::{MigrationTrait, async_trait::async_trait};
@@ -28,6 +29,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261130_000005_steps::Migration),
             Box::new(m20261130_000006_lanes::Migration),
             Box::new(m20261130_000007_retention::Migration),
+            Box::new(m20261130_000008_hot::Migration),
             Box::new(m20261130_000010_set_back::Migration),
         ]
     }

@@ -8,7 +8,7 @@ mod menu;
 mod saying;
 pub mod setup;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, atomic::AtomicBool};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -272,6 +272,7 @@ fn worker(
         begun: Mutex::default(),
         herald,
         cut: CancellationToken::new(),
+        rivalled: AtomicBool::default(),
     }
 }
 

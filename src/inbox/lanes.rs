@@ -14,7 +14,8 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Adds rows in the order they were stored.
+    /// Adds rows. Within a lane they go in the order they were stored, whichever is brought here first: of two that came at
+    /// the same moment the younger one would only find out that it has to wait.
     pub fn add(&mut self, rows: impl IntoIterator<Item = Claimed>) {
         for row in rows {
             let lane = row.lane;
@@ -23,7 +24,8 @@ impl Lanes {
                 VecDeque::new()
             });
             if self.held.insert(row.row) {
-                queue.push_back(row);
+                let place = queue.partition_point(|waiting| waiting.row < row.row);
+                queue.insert(place, row);
             }
         }
     }
@@ -79,6 +81,17 @@ mod tests {
 
     fn row(row: i64, lane: i64) -> Claimed {
         Claimed { row, update: UpdateId(row), payload: String::new(), lane, attempts: 1, received_at: Timestamp(0) }
+    }
+
+    #[test]
+    fn a_person_s_rows_go_in_the_order_they_were_stored() {
+        let mut lanes = Lanes::default();
+        lanes.add([row(3, 7), row(1, 7)]);
+        lanes.add([row(2, 7)]);
+        for expected in 1..=3 {
+            assert_eq!(lanes.take().map(|row| row.row), Some(expected));
+            lanes.done(7, expected);
+        }
     }
 
     #[test]

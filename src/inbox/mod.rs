@@ -24,7 +24,7 @@ use crate::{
     metrics::{self, Counter},
     store::{
         Store, StoreError, cases,
-        inbox::{self, Arrival, Claimed},
+        inbox::{self, Arrival, Arrivals, Claimed},
         journal,
         outbox::Herald,
     },
@@ -90,24 +90,16 @@ impl Inbox {
     /// # Errors
     /// [`StoreError`] when nothing could be stored: then nothing may be acknowledged.
     pub async fn accept(&self, updates: &[Value]) -> Result<Vec<Claimed>, StoreError> {
-        let bot = self.bot;
         let arrivals: Vec<_> = updates
             .iter()
             .filter_map(|update| {
                 let (number, lane) = decode::envelope(update)?;
-                Some(Arrival { bot, update: number, payload: update.to_string(), lane })
+                Some(Arrival::new(self.bot, number, update, lane))
             })
             .collect();
-        let now = self.clock.now();
+        let at = self.clock.now();
         let (brought, known) = (updates.len(), arrivals.len());
-        let arrivals = Arc::new(arrivals);
-        let fresh = self
-            .store
-            .write(move |tx| {
-                let arrivals = Arc::clone(&arrivals);
-                async move { inbox::accept(tx.as_ref(), &arrivals, now, now.plus(LEASE)).await }
-            })
-            .await?;
+        let fresh = self.store.accept(Arrivals { updates: arrivals, at, lease_until: at.plus(LEASE) }).await?;
         metrics::add(Counter::UpdatesStored, fresh.len());
         metrics::add(Counter::UpdatesRepeated, known.saturating_sub(fresh.len()));
         metrics::add(Counter::UpdatesPoison, brought.saturating_sub(known));

@@ -17,6 +17,9 @@ use super::StoreError;
 /// Readers beside the one writer.
 const READERS: u32 = 4;
 
+/// As many rows as one statement gives back at most.
+const ROWS: usize = 256;
+
 /// The advisory lock that migrating replicas take: any fixed number, ours alone.
 const MIGRATION_LOCK: i64 = 0x7a61_7961_766b_6131;
 
@@ -71,6 +74,8 @@ fn sqlite_options(url: &str, connections: u32, read_only: bool) -> ConnectOption
             .pragma("busy_timeout", "5000");
         // What is erased must not stay readable in free pages.
         let options = options.pragma("secure_delete", "ON");
+        // A statement's rows come over in one go: the connection's thread need not wait for us half-way.
+        let options = options.row_buffer_size(ROWS);
         if read_only { options.pragma("query_only", "ON") } else { options }
     });
     options

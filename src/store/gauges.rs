@@ -9,7 +9,7 @@ use sea_orm::{
 
 use super::{
     StoreError,
-    entity::{cases, inbox, operations, outbox},
+    entity::{cases, inbox, is, operations, outbox},
 };
 use crate::clock::Timestamp;
 
@@ -57,10 +57,10 @@ pub async fn read<C: ConnectionTrait>(db: &C) -> Result<Gauges, StoreError> {
         .all(db)
         .await?;
     let of = |state: &str| counted.iter().find(|(word, _)| word == state).map_or(0, |(_, n)| n.unsigned_abs());
-    let review = operations::Entity::find().filter(operations::Column::State.eq("review")).count(db).await?;
+    let review = operations::Entity::find().filter(is(operations::Column::State, "review")).count(db).await?;
     let in_work = UNFINISHED.iter().map(|state| (*state, of(state)));
-    let updates = inbox::Entity::find().filter(inbox::Column::State.eq("new"));
-    let shelf = inbox::Entity::find().filter(inbox::Column::State.eq("shelved"));
+    let updates = inbox::Entity::find().filter(is(inbox::Column::State, "new"));
+    let shelf = inbox::Entity::find().filter(is(inbox::Column::State, "shelved"));
     let messages = outbox::Entity::find().filter(outbox::Column::DueAt.is_not_null());
     let open_cases = cases::Entity::find().filter(cases::Column::ClosedAt.is_null());
     let oldest: Option<Option<i64>> = due

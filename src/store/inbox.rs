@@ -1,37 +1,25 @@
 //! Updates as they came: stored once before they are acknowledged, handled once, shelved when they cannot be.
 
+mod arrivals;
 mod left_over;
 
-use std::collections::HashSet;
-
 use sea_orm::{
-    ActiveValue::{NotSet, Set},
     ColumnTrait as _, ConnectionTrait, EntityTrait as _, ExprTrait as _, QueryFilter as _, QueryOrder as _,
-    QuerySelect as _,
-    sea_query::{Expr, OnConflict},
+    QuerySelect as _, sea_query::Expr,
 };
-use sha2::{Digest as _, Sha256};
 
-use super::{StoreError, entity::inbox};
+use super::{
+    StoreError,
+    entity::{inbox, is},
+};
 use crate::{
     clock::Timestamp,
     ids::{BotId, UpdateId},
 };
 
+pub use arrivals::{Arrival, Arrivals};
+pub(super) use arrivals::{accept, is_one_statement};
 pub use left_over::{claim_left_over, next_lease_end, next_left_over};
-
-/// An update to store.
-#[derive(Debug, Clone)]
-pub struct Arrival {
-    /// Which bot it came to.
-    pub bot: BotId,
-    /// Its number.
-    pub update: UpdateId,
-    /// Its own JSON text.
-    pub payload: String,
-    /// Whose turn it is: the person's number, or the chat's, or 0.
-    pub lane: i64,
-}
 
 /// A stored update, claimed for handling.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,68 +49,6 @@ pub struct Shelved {
     pub error: String,
     /// When it was stored.
     pub received_at: Timestamp,
-}
-
-/// A fingerprint of an update's content that does not depend on the order of its keys.
-#[must_use]
-pub fn digest(payload: &str) -> i64 {
-    // Parsing and writing sorts the keys; what is no JSON is taken as it is.
-    let canonical =
-        serde_json::from_str::<serde_json::Value>(payload).map_or_else(|_| payload.to_owned(), |v| v.to_string());
-    let hash = Sha256::digest(canonical.as_bytes());
-    let mut first = [0; 8];
-    first.copy_from_slice(&hash[..8]);
-    i64::from_le_bytes(first)
-}
-
-/// Stores what is not stored yet and claims it for this process until `lease_until`. Returns the fresh ones in order;
-/// an update that was stored before is skipped.
-///
-/// # Errors
-/// [`StoreError`] when nothing could be stored.
-pub async fn accept<C: ConnectionTrait>(
-    db: &C,
-    arrivals: &[Arrival],
-    now: Timestamp,
-    lease_until: Timestamp,
-) -> Result<Vec<Claimed>, StoreError> {
-    if arrivals.is_empty() {
-        return Ok(Vec::new());
-    }
-    // One statement may not meet the same key twice.
-    let mut seen = HashSet::new();
-    let rows: Vec<_> = arrivals
-        .iter()
-        .filter_map(|arrival| {
-            let digest = digest(&arrival.payload);
-            seen.insert((arrival.bot, arrival.update, digest)).then(|| inbox::ActiveModel {
-                id: NotSet,
-                bot_id: Set(arrival.bot.0),
-                update_id: Set(arrival.update.0),
-                digest: Set(digest),
-                payload: Set(Some(arrival.payload.clone())),
-                lane: Set(arrival.lane),
-                state: Set("new".to_owned()),
-                attempts: Set(1),
-                lease_until: Set(lease_until.0),
-                error: Set(None),
-                received_at: Set(now.0),
-                done_at: Set(None),
-            })
-        })
-        .collect();
-    let skip = OnConflict::columns([inbox::Column::BotId, inbox::Column::UpdateId, inbox::Column::Digest])
-        .do_nothing()
-        .to_owned();
-    let mut fresh = Vec::new();
-    // Parameters of one statement are bounded (32 766 on SQLite); 100 rows of 11 are far below.
-    for chunk in rows.chunks(100) {
-        let stored =
-            inbox::Entity::insert_many(chunk.to_vec()).on_conflict(skip.clone()).exec_with_returning(db).await?;
-        fresh.extend(stored);
-    }
-    fresh.sort_by_key(|row| row.id);
-    fresh.into_iter().map(claimed).collect()
 }
 
 fn claimed(row: inbox::Model) -> Result<Claimed, StoreError> {
@@ -210,7 +136,7 @@ pub async fn wait_turn<C: ConnectionTrait>(db: &C, row: i64, now: Timestamp) -> 
 pub async fn must_wait<C: ConnectionTrait>(db: &C, bot: BotId, lane: i64, row: i64) -> Result<bool, StoreError> {
     let older = inbox::Entity::find()
         .filter(inbox::Column::BotId.eq(bot.0))
-        .filter(inbox::Column::State.eq("new"))
+        .filter(is(inbox::Column::State, "new"))
         .filter(inbox::Column::Lane.eq(lane))
         .filter(inbox::Column::Id.lt(row))
         .limit(1)
@@ -259,7 +185,7 @@ pub async fn seen<C: ConnectionTrait>(db: &C, bot: BotId, update: i64) -> Result
 pub async fn shelf<C: ConnectionTrait>(db: &C, bot: BotId, limit: u64) -> Result<Vec<Shelved>, StoreError> {
     let rows = inbox::Entity::find()
         .filter(inbox::Column::BotId.eq(bot.0))
-        .filter(inbox::Column::State.eq("shelved"))
+        .filter(is(inbox::Column::State, "shelved"))
         .order_by_asc(inbox::Column::Id)
         .limit(limit)
         .all(db)
@@ -313,5 +239,5 @@ pub async fn replay<C: ConnectionTrait>(db: &C, row: i64) -> Result<bool, StoreE
 /// [`StoreError`] when the database cannot be used.
 pub async fn open_rows<C: ConnectionTrait>(db: &C) -> Result<u64, StoreError> {
     use sea_orm::PaginatorTrait as _;
-    Ok(inbox::Entity::find().filter(inbox::Column::State.eq("new")).count(db).await?)
+    Ok(inbox::Entity::find().filter(is(inbox::Column::State, "new")).count(db).await?)
 }

@@ -133,6 +133,15 @@ impl Store {
         self.writer.write(work).await
     }
 
+    /// Stores updates that are not stored yet, in one commit with whatever else waits, and claims them for this process.
+    /// Returns the fresh ones in order; an update that was stored before is skipped.
+    ///
+    /// # Errors
+    /// [`StoreError`] when nothing could be stored.
+    pub async fn accept(&self, arrivals: inbox::Arrivals) -> Result<Vec<inbox::Claimed>, StoreError> {
+        self.writer.accept(arrivals).await
+    }
+
     /// Asks the database for a sign of life.
     ///
     /// # Errors

@@ -1,8 +1,9 @@
 //! The one writer of a process: waiting works are committed together, so that a disk flush is paid once for many.
 //!
-//! Each work runs in a savepoint of its own: one that fails or panics is undone alone. If the commit itself fails, every
-//! work of the group runs once more in a transaction of its own, so that one bad row fails alone. A work may therefore
-//! run twice, and must only touch the database.
+//! Updates to store are known for what they are: those of a group are written first, in as few statements as there can
+//! be. Any other work runs in a savepoint of its own: one that fails or panics is undone alone. If the updates or the
+//! commit itself fail, everything of the group runs once more in a transaction of its own, so that one bad row fails
+//! alone. A work may therefore run twice, and must only touch the database.
 
 use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
 
@@ -10,7 +11,10 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use sea_orm::{DatabaseConnection, DatabaseTransaction, TransactionTrait as _};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use super::{StoreError, backend};
+use super::{
+    StoreError, backend,
+    inbox::{self, Arrivals, Claimed},
+};
 use crate::points::Points;
 
 /// The transaction a work runs in. Shared, so that it can travel through a handler tree; it is committed only when no
@@ -31,10 +35,21 @@ struct Work {
     done: oneshot::Sender<Outcome>,
 }
 
+/// Updates to store, and who waits for them.
+struct Intake {
+    arrivals: Arrivals,
+    done: oneshot::Sender<Result<Vec<Claimed>, StoreError>>,
+}
+
+enum Waiting {
+    Work(Work),
+    Intake(Intake),
+}
+
 /// The sending end; cheap to clone. With the last one the task ends, whatever it was doing.
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
-    works: mpsc::Sender<Work>,
+    works: mpsc::Sender<Waiting>,
     committed: Arc<Notify>,
     _task: Arc<Task>,
 }
@@ -49,9 +64,12 @@ impl Drop for Task {
     }
 }
 
-impl std::fmt::Debug for Work {
+impl std::fmt::Debug for Waiting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Work")
+        f.write_str(match self {
+            Self::Work(_) => "Work",
+            Self::Intake(_) => "Intake",
+        })
     }
 }
 
@@ -59,7 +77,7 @@ impl Writer {
     /// Starts the writer over `connection`.
     #[expect(clippy::disallowed_methods, reason = "the task is owned by the `Writer` and ends with it")]
     pub(super) fn start(connection: DatabaseConnection, pooled: bool, points: Points) -> Self {
-        let (works, mut waiting) = mpsc::channel::<Work>(WAITING);
+        let (works, mut waiting) = mpsc::channel::<Waiting>(WAITING);
         let committed = Arc::new(Notify::new());
         let wrote = Arc::clone(&committed);
         let door = Door { connection, pooled, points };
@@ -78,6 +96,22 @@ impl Writer {
         &self.committed
     }
 
+    /// Stores updates, perhaps together with others, and returns the fresh ones after the commit.
+    pub(super) async fn accept(&self, arrivals: Arrivals) -> Result<Vec<Claimed>, StoreError> {
+        let (done, stored) = oneshot::channel();
+        self.wait(Waiting::Intake(Intake { arrivals, done }), stored).await
+    }
+
+    async fn wait<T>(
+        &self,
+        waiting: Waiting,
+        outcome: oneshot::Receiver<Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let gone = || StoreError::Unavailable("the writer has stopped".into());
+        self.works.send(waiting).await.map_err(|_| gone())?;
+        outcome.await.map_err(|_| gone())?
+    }
+
     /// Runs `work` in a transaction, perhaps together with others, and returns its result after the commit.
     pub(super) async fn write<T, F, Fut>(&self, work: F) -> Result<T, StoreError>
     where
@@ -90,9 +124,7 @@ impl Writer {
             let running = work(tx);
             async move { running.await.map(|value| Box::new(value) as Box<dyn Any + Send>) }.boxed()
         });
-        let gone = || StoreError::Unavailable("the writer has stopped".into());
-        self.works.send(Work { run, done }).await.map_err(|_| gone())?;
-        let value = outcome.await.map_err(|_| gone())??;
+        let value = self.wait(Waiting::Work(Work { run, done }), outcome).await?;
         value
             .downcast::<T>()
             .map(|value| *value)
@@ -107,19 +139,36 @@ struct Door {
     points: Points,
 }
 
-async fn commit_group(door: &Door, group: Vec<Work>) {
+async fn commit_group(door: &Door, group: Vec<Waiting>) {
     door.points.pass("store.begin").await;
-    let together =
-        if group.len() == 1 { Err(StoreError::Stale("group of one")) } else { run_together(door, &group).await };
+    let (mut works, mut intakes) = (Vec::new(), Vec::new());
+    for waiting in group {
+        match waiting {
+            Waiting::Work(work) => works.push(work),
+            Waiting::Intake(intake) => intakes.push(intake),
+        }
+    }
+    let together = if works.len() + intakes.len() == 1 {
+        Err(StoreError::Stale("group of one"))
+    } else {
+        run_together(door, &works, &intakes).await
+    };
+    // Nobody waits any more when the caller gave up; the work is done all the same.
     match together {
-        Ok(outcomes) => {
-            for (work, outcome) in group.into_iter().zip(outcomes) {
-                // Nobody waits any more when the caller gave up; the work is done all the same.
+        Ok((outcomes, stored)) => {
+            for (intake, fresh) in intakes.into_iter().zip(stored) {
+                drop(intake.done.send(Ok(fresh)));
+            }
+            for (work, outcome) in works.into_iter().zip(outcomes) {
                 drop(work.done.send(outcome));
             }
         }
         Err(_) => {
-            for work in group {
+            for intake in intakes {
+                let stored = store(door, &[&intake.arrivals]).await;
+                drop(intake.done.send(stored.map(|mut fresh| fresh.pop().unwrap_or_default())));
+            }
+            for work in works {
                 let outcome = run_alone(door, &work).await;
                 drop(work.done.send(outcome));
             }
@@ -127,17 +176,44 @@ async fn commit_group(door: &Door, group: Vec<Work>) {
     }
 }
 
-async fn run_together(door: &Door, group: &[Work]) -> Result<Vec<Outcome>, StoreError> {
+async fn run_together(
+    door: &Door,
+    works: &[Work],
+    intakes: &[Intake],
+) -> Result<(Vec<Outcome>, Vec<Vec<Claimed>>), StoreError> {
+    let arrivals: Vec<_> = intakes.iter().map(|intake| &intake.arrivals).collect();
+    if works.is_empty() {
+        return Ok((Vec::new(), store(door, &arrivals).await?));
+    }
     let outer = backend::begin(&door.connection, door.pooled).await?;
-    let mut outcomes = Vec::with_capacity(group.len());
-    for work in group {
+    let stored = inbox::accept(&outer, &arrivals).await?;
+    let mut outcomes = Vec::with_capacity(works.len());
+    for work in works {
         let savepoint = outer.begin().await?;
         outcomes.push(run_in(savepoint, &Points::default(), work).await);
     }
     door.points.pass("store.commit").await;
     outer.commit().await?;
     door.points.pass("store.committed").await;
-    Ok(outcomes)
+    Ok((outcomes, stored))
+}
+
+/// Stores updates in a transaction that holds nothing else.
+async fn store(door: &Door, arrivals: &[&Arrivals]) -> Result<Vec<Vec<Claimed>>, StoreError> {
+    let rows = arrivals.iter().map(|arrivals| arrivals.updates.len()).sum();
+    let stored = if inbox::is_one_statement(rows) {
+        // One statement is a transaction of its own: two trips less.
+        door.points.pass("store.commit").await;
+        inbox::accept(&door.connection, arrivals).await?
+    } else {
+        let tx = backend::begin(&door.connection, door.pooled).await?;
+        let stored = inbox::accept(&tx, arrivals).await?;
+        door.points.pass("store.commit").await;
+        tx.commit().await?;
+        stored
+    };
+    door.points.pass("store.committed").await;
+    Ok(stored)
 }
 
 async fn run_alone(door: &Door, work: &Work) -> Outcome {

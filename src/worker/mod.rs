@@ -15,7 +15,10 @@ mod send;
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -45,8 +48,11 @@ use crate::{
 pub use begin::{AtTap, Begun};
 pub use kept::SharedTokens;
 
-/// How many due operations one look takes from the database.
-const BATCH: u64 = 256;
+/// How many due operations one look takes from the database at most.
+const BATCH: usize = 256;
+
+/// How many more a look takes, and chooses from, while another replica is after the same ones.
+const SPREAD: usize = 64;
 
 /// The worker of one process.
 #[derive(Debug)]
@@ -81,6 +87,8 @@ pub struct Worker {
     pub herald: Arc<dyn Herald>,
     /// Cancelled when a stop waits no longer: calls under way count as lost from then on.
     pub cut: CancellationToken,
+    /// Whether another replica was quicker lately: then not everybody should go for the very first.
+    pub rivalled: AtomicBool,
 }
 
 /// What one step led to.
@@ -107,9 +115,22 @@ impl Worker {
     /// [`StoreError`] when the database cannot be read.
     pub async fn due(&self, room: usize) -> Result<Vec<Stored>, StoreError> {
         self.follow_the_clock().await?;
-        let mut due = operations::claimable(self.store.reader(), self.bot, self.clock.now(), BATCH).await?;
-        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        due.retain(|stored| !busy.contains(&stored.operation.id));
+        // No more than can be of use: a look costs what it reads, and comes after every step.
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let rivalled = self.rivalled.load(Ordering::Relaxed);
+        let most = room.saturating_add(busy).saturating_add(if rivalled { SPREAD } else { 0 }).min(BATCH);
+        let most = u64::try_from(most).unwrap_or(u64::MAX);
+        let mut due = operations::claimable(self.store.reader(), self.bot, self.clock.now(), most).await?;
+        {
+            let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+            due.retain(|stored| !busy.contains(&stored.operation.id));
+        }
+        if due.is_empty() {
+            self.rivalled.store(false, Ordering::Relaxed);
+        } else if rivalled {
+            let first = self.dice.below(due.len() as u64);
+            due.rotate_left(usize::try_from(first).unwrap_or(0));
+        }
         due.truncate(room);
         Ok(due)
     }

@@ -1,6 +1,6 @@
 //! Sending: claim, one call, one recorded outcome.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, atomic::Ordering};
 
 use super::{Did, Worker, kept::OperationSteps};
 use crate::{
@@ -28,6 +28,7 @@ impl Worker {
         let author = Author { prepared: prepared.as_ref().ok().map(to_json).transpose()?, ..self.author.clone() };
         let claim = Event::Claimed { lease_end };
         let Some(stored) = self.tell_as(&stored, claim, Some(stored.rev), author).await? else {
+            self.rivalled.store(true, Ordering::Relaxed);
             return Ok(Did::Nothing);
         };
         self.call(stored, prepared, lease_end).await

@@ -17,3 +17,14 @@ pub mod settings;
 pub mod slots;
 pub mod staff_people;
 pub mod staff_steps;
+
+use sea_orm::{
+    ColumnTrait,
+    sea_query::{Expr, ExprTrait as _},
+};
+
+/// A column that holds this word, with the word in the statement's own text. A partial index serves only a statement that
+/// shows that the index's condition holds, and a parameter shows nothing.
+pub(super) fn is<C: ColumnTrait>(column: C, word: &'static str) -> Expr {
+    column.into_expr().eq(Expr::cust(format!("'{word}'")))
+}

@@ -12,7 +12,10 @@ use super::{Claimed, claimed};
 use crate::{
     clock::Timestamp,
     ids::BotId,
-    store::{StoreError, entity::inbox},
+    store::{
+        StoreError,
+        entity::{inbox, is},
+    },
 };
 
 /// When the first open row nobody holds may be claimed; `None` when there is none. A read: the writer is not troubled
@@ -30,7 +33,7 @@ pub async fn next_left_over<C: ConnectionTrait>(
         .column(inbox::Column::Id)
         .column(inbox::Column::LeaseUntil)
         .filter(inbox::Column::BotId.eq(bot.0))
-        .filter(inbox::Column::State.eq("new"))
+        .filter(is(inbox::Column::State, "new"))
         .order_by_asc(inbox::Column::LeaseUntil)
         .limit(u64::try_from(held.len()).unwrap_or(u64::MAX).saturating_add(1))
         .into_tuple()
@@ -52,7 +55,7 @@ pub async fn next_lease_end<C: ConnectionTrait>(
         .select_only()
         .column(inbox::Column::LeaseUntil)
         .filter(inbox::Column::BotId.eq(bot.0))
-        .filter(inbox::Column::State.eq("new"))
+        .filter(is(inbox::Column::State, "new"))
         .filter(inbox::Column::LeaseUntil.gt(after.0))
         .order_by_asc(inbox::Column::LeaseUntil)
         .limit(1)
@@ -82,7 +85,7 @@ pub async fn claim_left_over<C: ConnectionTrait>(
     // What another replica is claiming is passed by, not waited for. SQLite has one writer at a time and no such lock.
     let locked = inbox::Entity::find()
         .filter(inbox::Column::Id.is_in(wanted.iter().map(|(row, _)| *row)))
-        .filter(inbox::Column::State.eq("new"))
+        .filter(is(inbox::Column::State, "new"))
         .filter(inbox::Column::LeaseUntil.lte(now.0))
         .order_by_asc(inbox::Column::Id)
         .lock_with_behavior(LockType::Update, LockBehavior::SkipLocked)
@@ -119,7 +122,7 @@ async fn candidates<C: ConnectionTrait>(
         inbox::Entity::find()
             .select_only()
             .filter(inbox::Column::BotId.eq(bot.0))
-            .filter(inbox::Column::State.eq("new"))
+            .filter(is(inbox::Column::State, "new"))
             .limit(limit)
     };
     let oldest: Vec<(i64, i64, i64)> = open()

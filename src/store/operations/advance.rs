@@ -34,7 +34,7 @@ pub enum Advanced {
     Stale,
     /// The event has no meaning in the operation's state; nothing changed.
     Illegal(Illegal),
-    /// There is no such operation.
+    /// There is no such operation, or another process is claiming it at this moment.
     Gone,
 }
 
