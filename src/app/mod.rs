@@ -10,6 +10,7 @@ pub mod setup;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use crate::{
     catalog::texts::Texts,
@@ -46,6 +47,8 @@ pub struct App {
     pub username: BotName,
     /// The staff, as it is now: a reload counts from the next action.
     pub roster: LiveRoster,
+    /// Woken when the staff changed: the command menus follow.
+    pub staff_changed: Arc<Notify>,
     /// Every sentence.
     pub texts: Arc<Texts>,
     /// Takes updates in and handles them.
@@ -204,6 +207,7 @@ impl App {
             telegram,
             username,
             roster,
+            staff_changed: Arc::default(),
             inbox,
             worker: Arc::new(worker),
             reminder,
