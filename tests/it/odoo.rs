@@ -14,6 +14,7 @@ use axum::{
     routing::post,
 };
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use crate::{
     databases::on_both,
@@ -51,13 +52,14 @@ struct Leads {
 struct Odoo(Arc<Mutex<Leads>>);
 
 impl Odoo {
-    async fn start() -> (Self, String) {
+    async fn start() -> (Self, String, JoinSet<std::io::Result<()>>) {
         let odoo = Self(Arc::default());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|error| panic!("{error}"));
         let address = listener.local_addr().unwrap_or_else(|error| panic!("{error}"));
         let router = Router::new().route("/jsonrpc", post(rpc)).with_state(odoo.clone());
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        (odoo, format!("http://{address}"))
+        let mut server = JoinSet::new();
+        server.spawn(async move { axum::serve(listener, router).await });
+        (odoo, format!("http://{address}"), server)
     }
 
     fn leads(&self) -> MutexGuard<'_, Leads> {
@@ -169,7 +171,7 @@ async fn applied(world: &mut World, odoo: &Odoo, fault: Option<Fault>) -> (&'sta
 
 on_both! {
     async fn each_request_makes_one_lead_whatever_becomes_of_the_answer(db: Database) {
-        let (odoo, url) = Odoo::start().await;
+        let (odoo, url, _server) = Odoo::start().await;
         let options = Options::searchable().with_crm(section(&url, "right-key")).places(50);
         let options = options.set("limits.submissions_per_client_per_hour", "50");
         let mut world = World::with(db, options.clone()).await;
