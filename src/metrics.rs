@@ -48,6 +48,16 @@ pub enum Counter {
     CrmExists,
     /// Nobody knows what became of a create call.
     CrmLost,
+    /// An operation became unknown.
+    UnknownBegan,
+    /// An operation that had been unknown ended with a ticket a search found.
+    UnknownFound,
+    /// The same by a repeat under its key, or by a late answer.
+    UnknownAnswered,
+    /// The same by staff: a number they named, or "create after all".
+    UnknownByStaff,
+    /// It ended without a ticket.
+    UnknownRejected,
     /// A lookup found our key.
     LookFound,
     /// A lookup found nothing.
@@ -85,7 +95,7 @@ use Counter as C;
 /// Name, help, and the counters under it with their label.
 type Family = (&'static str, &'static str, &'static [(C, &'static str)]);
 
-const FAMILIES: [Family; 14] = [
+const FAMILIES: [Family; 16] = [
     ("zayavka_updates_stored_total", "Updates stored for the first time.", &[(C::UpdatesStored, "")]),
     ("zayavka_updates_repeated_total", "Updates skipped because they were stored before.", &[(C::UpdatesRepeated, "")]),
     (
@@ -123,6 +133,21 @@ const FAMILIES: [Family; 14] = [
             (C::CrmInFlight, "outcome=\"in_flight\""),
             (C::CrmExists, "outcome=\"exists\""),
             (C::CrmLost, "outcome=\"lost\""),
+        ],
+    ),
+    (
+        "zayavka_unknowns_total",
+        "Operations that became unknown: an answer of the CRM was lost.",
+        &[(C::UnknownBegan, "")],
+    ),
+    (
+        "zayavka_unknowns_settled_total",
+        "Operations that had been unknown, by how they ended.",
+        &[
+            (C::UnknownFound, "how=\"found\""),
+            (C::UnknownAnswered, "how=\"answered\""),
+            (C::UnknownByStaff, "how=\"by_staff\""),
+            (C::UnknownRejected, "how=\"rejected\""),
         ],
     ),
     (

@@ -9,7 +9,12 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::{App, greet};
-use crate::{catalog::texts::Key, domain::role::Role, staff::COMMANDS, telegram::Answer};
+use crate::{
+    catalog::texts::Key,
+    domain::role::{Role, Roster},
+    staff::COMMANDS,
+    telegram::Answer,
+};
 
 const REQUESTER: [(&str, Key); 6] = [
     ("start", Key::MenuStart),
@@ -38,22 +43,56 @@ const STAFF: [(&str, Key); 15] = [
     ("replay", Key::MenuReplay),
 ];
 
-/// Sets the menus once Telegram can be reached, learning the bot's name on the way; then rests until the stop.
+/// Sets the menus once Telegram can be reached, learning the bot's name on the way, and again whenever the staff change;
+/// who is no longer of the staff sees the requester's commands alone.
 pub(super) async fn keep(app: Arc<App>, stop: CancellationToken) {
-    let mut pause = Duration::from_secs(1);
+    let mut shown: Option<Arc<Roster>> = None;
     while !stop.is_cancelled() {
-        let known = app.username.get().is_some() || matches!(greet(&app.telegram, &app.username).await, Ok(true));
-        if known && set(&app).await {
-            break;
+        let mut pause = Duration::from_secs(1);
+        while !stop.is_cancelled() {
+            let known = app.username.get().is_some() || matches!(greet(&app.telegram, &app.username).await, Ok(true));
+            let roster = app.roster.now();
+            if known && set(&app, &roster).await {
+                if let Some(before) = &shown {
+                    take_away(&app, before, &roster).await;
+                }
+                shown = Some(roster);
+                break;
+            }
+            drop(timeout(pause, stop.cancelled()).await);
+            pause = (pause * 2).min(Duration::from_secs(300));
         }
-        drop(timeout(pause, stop.cancelled()).await);
-        pause = (pause * 2).min(Duration::from_secs(300));
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = app.staff_changed.notified() => {}
+        }
     }
-    stop.cancelled().await;
+}
+
+/// Takes the staff's commands from those who were of the staff before.
+async fn take_away(app: &App, before: &Roster, now: &Roster) {
+    for (user, _) in before.everybody() {
+        let still = now.role(user).is_some();
+        if !still {
+            forget(app, json!({"type": "chat", "chat_id": user.0})).await;
+        }
+        if let Some(chat) = before.chat.filter(|chat| !still || now.chat != Some(*chat)) {
+            forget(app, json!({"type": "chat_member", "chat_id": chat.0, "user_id": user.0})).await;
+        }
+    }
+    if let Some(chat) = before.chat.filter(|chat| now.chat != Some(*chat)) {
+        forget(app, json!({"type": "chat", "chat_id": chat.0})).await;
+    }
+}
+
+async fn forget(app: &App, scope: Value) {
+    if let Answer::Refused(refusal) = app.telegram.call("deleteMyCommands", &json!({"scope": scope})).await {
+        tracing::debug!(description = refusal.description, "a command menu was not taken away");
+    }
 }
 
 /// Sets every menu. `false` when Telegram could not be reached at all.
-async fn set(app: &App) -> bool {
+async fn set(app: &App, roster: &Roster) -> bool {
     let default = app.texts.lang(None).to_owned();
     for lang in app.texts.langs() {
         let mut menu = json!({"commands": commands(app, lang, &REQUESTER), "scope": {"type": "all_private_chats"}});
@@ -64,7 +103,6 @@ async fn set(app: &App) -> bool {
             return false;
         }
     }
-    let roster = app.roster.now();
     let of = |role: Role| {
         let may = |name: &str| COMMANDS.iter().any(|(known, needed)| *known == name && role >= *needed);
         commands(app, &default, &STAFF.into_iter().filter(|(name, _)| may(name)).collect::<Vec<_>>())

@@ -11,6 +11,7 @@ pub mod setup;
 use std::sync::{Arc, Mutex, atomic::AtomicBool};
 
 use serde_json::Value;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -48,6 +49,8 @@ pub struct App {
     pub username: BotName,
     /// The staff, as it is now: a reload counts from the next action.
     pub roster: LiveRoster,
+    /// Woken when the staff changed: the command menus follow.
+    pub staff_changed: Arc<Notify>,
     /// Every sentence.
     pub texts: Arc<Texts>,
     /// Takes updates in and handles them.
@@ -235,6 +238,7 @@ impl App {
             telegram,
             username,
             roster,
+            staff_changed: Arc::default(),
             inbox,
             worker,
             reminder,

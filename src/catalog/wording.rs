@@ -83,6 +83,10 @@ pub fn status_card(
             let rows = edit.map(|data| vec![vec![Button::data(texts.say(lang, Key::DialogEdit, &[]), data)]]);
             return Words::with_buttons(text, rows.unwrap_or_default());
         }
+        State::Cancelled => {
+            let rows = edit.map(|data| vec![vec![Button::data(texts.say(lang, Key::DialogEdit, &[]), data)]]);
+            return Words::with_buttons(texts.say(lang, Key::CardCancelled, &[marker]), rows.unwrap_or_default());
+        }
         State::Pending { .. } if may_be_there(operation) => Key::CardUnknown,
         State::Pending { .. } if paused => Key::CardPaused,
         State::Pending { .. } if operation.attempts > 0 => Key::CardWaitingCrm,
@@ -90,7 +94,6 @@ pub fn status_card(
         State::Sending { ground: Ground::First, .. } => Key::CardSending,
         State::Sending { .. } | State::Unknown { .. } => Key::CardUnknown,
         State::Review { .. } => Key::CardReview,
-        State::Cancelled => Key::CardCancelled,
     };
     Words::plain(texts.say(lang, key, &[marker]))
 }
@@ -161,6 +164,33 @@ pub fn attempt_words(texts: &Texts, lang: &str, outcome: Option<&str>) -> String
     let outcome = outcome.unwrap_or("open");
     let key = Key::ALL.iter().find(|key| key.split() == ("attempt", outcome));
     key.map_or_else(|| outcome.to_owned(), |key| texts.say(lang, *key, &[]))
+}
+
+/// Why a call to the CRM has no answer, in one plain sentence; `None` where what was seen is a sentence already.
+#[must_use]
+pub fn trouble_words(texts: &Texts, lang: &str, outcome: Option<&str>, detail: &str) -> Option<String> {
+    if !matches!(outcome, Some("lost" | "not_sent")) {
+        return None;
+    }
+    if let Some(status) = detail.strip_prefix("HTTP ").and_then(|rest| rest.split(' ').next()) {
+        return (outcome == Some("lost")).then(|| texts.say(lang, Key::AttemptBecauseStatus, &[("status", status)]));
+    }
+    let lower = detail.to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    let key = if says(&["timed out", "timeout"]) {
+        Key::AttemptBecauseSlow
+    } else if says(&["dns", "failed to lookup"]) {
+        Key::AttemptBecauseName
+    } else if says(&["certificate", "tls", "handshake"]) {
+        Key::AttemptBecauseTls
+    } else if says(&["(connect)", "connection refused"]) {
+        Key::AttemptBecauseClosed
+    } else if says(&["connection", "reset", "incomplete", "error sending", "error reading", "decoding"]) {
+        Key::AttemptBecauseBroken
+    } else {
+        return None;
+    };
+    Some(texts.say(lang, key, &[]))
 }
 
 /// To a person who has waited long, what their operation waits for; `None` when it waits no longer.

@@ -1,15 +1,20 @@
 //! `zayavka run`: the service.
 
-use std::{path::Path, sync::Arc};
+use std::{io::IsTerminal as _, path::Path, sync::Arc};
 
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::Notify,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, complain, load};
 use crate::{
     app::{self, App, lifecycle::Ending},
     clock::{SystemClock, SystemDice},
+    config::{self, Config},
+    domain::role::LiveRoster,
     telemetry,
 };
 
@@ -49,10 +54,12 @@ pub(super) async fn run(path: &Path, args: &RunArgs) -> Exit {
         }
     };
     let stop = CancellationToken::new();
+    let (roster, staff_changed) = (app.roster.clone(), Arc::clone(&app.staff_changed));
     let running = app::lifecycle::run_at(app, listener, stop.clone());
     tokio::select! {
         ending = running => ended(&ending),
-        second = stop_signals(stop, args.stop_with_parent) => second,
+        second = stop_signals(stop.clone(), args.stop_with_parent) => second,
+        never = reloads(path, &roster, &staff_changed, stop) => never,
     }
 }
 
@@ -66,6 +73,41 @@ fn ended(ending: &Ending) -> Exit {
         }
     }
     Exit::Done
+}
+
+/// SIGHUP has the staff list read again; it counts from the next action on. On a terminal it means that the terminal is
+/// gone, and is a first signal to stop.
+async fn reloads(path: &Path, roster: &LiveRoster, changed: &Notify, stop: CancellationToken) -> Exit {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else {
+        tracing::warn!("SIGHUP cannot be listened for: a changed staff list needs a new start");
+        return std::future::pending().await;
+    };
+    while hangup.recv().await.is_some() {
+        if std::io::stderr().is_terminal() {
+            stop.cancel();
+            continue;
+        }
+        match Config::load(Some(path), &config::environment()) {
+            Ok(config) => {
+                roster.reload(app::roster(&config.staff));
+                changed.notify_one();
+                let of = &config.staff;
+                tracing::info!(
+                    owners = of.owners.len(),
+                    reviewers = of.reviewers.len(),
+                    viewers = of.viewers.len(),
+                    "the staff list was read again; all else counts from the next start"
+                );
+            }
+            // The list that was good stays.
+            Err(problems) => {
+                for problem in problems.iter() {
+                    tracing::error!(%problem, "the configuration was not read again; the staff stay as they were");
+                }
+            }
+        }
+    }
+    std::future::pending().await
 }
 
 /// The first signal drains, the second stops at once. Returns only at the second.

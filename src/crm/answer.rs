@@ -174,6 +174,13 @@ pub(super) fn record_holds(record: &Json, paths: &[JsonPath], wanted: &str, same
     (!found.is_empty()).then(|| found.into_iter().filter_map(scalar).any(is_same))
 }
 
+/// Whether a record has the places and nothing in them: a ticket made by hand leaves the key's field empty, which some
+/// systems write as `null`, some as an empty text, Odoo as `false`.
+pub(super) fn record_is_blank(record: &Json, paths: &[JsonPath], scope: &Scope) -> bool {
+    let blank = |value: &Json| value.is_null() || *value == Json::Bool(false) || value.as_str() == Some("");
+    paths.iter().flat_map(|path| path.select(record, scope)).all(blank)
+}
+
 /// The last ten digits of a telephone number: `+7 999…` and `8 999…` are one. Fewer than seven are no number.
 fn last_digits(text: &str) -> Option<String> {
     let digits: Vec<char> = text.chars().filter(char::is_ascii_digit).collect();

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::{
-    answer::{Answer, record_holds},
+    answer::{Answer, record_holds, record_is_blank},
     clean::{self, Origin},
     request,
     scope::{self, Vars},
@@ -170,10 +170,16 @@ impl Reader<'_> {
         }
         match verify.matching.as_ref().map(|matching| self.is_ours(matching, record)) {
             Some(Some(true)) => Verified::Ours { ticket },
-            Some(Some(false)) => Verified::Foreign,
+            Some(Some(false)) if !self.shows_nothing(verify, record) => Verified::Foreign,
+            Some(Some(false)) => Verified::Exists { ticket },
             // Nothing shows whose it is.
             Some(None) | None => Verified::Exists { ticket },
         }
+    }
+
+    /// Whether the key's field is there and empty, as in a ticket that a person made.
+    fn shows_nothing(&self, verify: &Verify, record: &Json) -> bool {
+        verify.matching.as_ref().is_some_and(|matching| record_is_blank(record, &matching.path, self.scope))
     }
 
     /// Without rules, 200 is the answer and all else proves nothing.

@@ -6,7 +6,7 @@ use crate::{
     catalog::{
         texts::{Key, Texts},
         timeline::event_words,
-        wording::{age, attempt_words, matter_words, state_words, visible},
+        wording::{age, attempt_words, matter_words, state_words, trouble_words, visible},
     },
     clock::Timestamp,
     domain::{
@@ -148,11 +148,19 @@ impl Card<'_> {
         }
         let lines = attempts.iter().skip(attempts.len().saturating_sub(LISTED)).map(|attempt| {
             let mut outcome = attempt_words(self.texts(), self.lang, attempt.outcome.as_deref());
+            let mut apart = String::new();
             if let Some(detail) = &attempt.detail {
-                outcome.push_str(&format!(" ({})", redact(&visible(detail))));
+                let shown = redact(&visible(detail));
+                match trouble_words(self.texts(), self.lang, attempt.outcome.as_deref(), detail) {
+                    Some(words) => {
+                        outcome.push_str(&format!(": {words}"));
+                        apart = format!("\n{}", self.say(Key::AttemptDetail, &[("detail", &shown)]));
+                    }
+                    None => outcome.push_str(&format!(" ({shown})")),
+                }
             }
             let (n, time) = (attempt.attempt.to_string(), self.outbox.hours.short(attempt.began_at));
-            self.say(Key::StaffAttemptLine, &[("n", &n), ("time", &time), ("outcome", &outcome)])
+            self.say(Key::StaffAttemptLine, &[("n", &n), ("time", &time), ("outcome", &outcome)]) + &apart
         });
         let lines: Vec<_> = lines.collect();
         if let [only] = lines.as_slice() { only.clone() } else { format!("\n{}", lines.join("\n")) }

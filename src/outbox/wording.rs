@@ -58,8 +58,8 @@ pub(super) async fn word(outbox: &Outbox, db: &Db, row: &Row, now: Timestamp) ->
 
 async fn card(outbox: &Outbox, db: &Db, stored: &Stored) -> Result<Words, StoreError> {
     let operation = &stored.operation;
-    let rejected = matches!(operation.state, State::Rejected { .. });
-    let draft = if rejected { drafts::load(db, operation.draft).await? } else { None };
+    let reopened = matches!(operation.state, State::Rejected { .. } | State::Cancelled);
+    let draft = if reopened { drafts::load(db, operation.draft).await? } else { None };
     // Only while it is this version's turn: an older card must not open a draft that has gone on.
     let edit = draft
         .filter(|draft| draft.is_open() && draft.version.0 == operation.version.0 + 1)

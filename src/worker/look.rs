@@ -10,11 +10,10 @@ use crate::{
         outcome::{Look, Promise, Verified},
         ticket::Ticket,
     },
-    ids::Marker,
     metrics::{self, Counter},
     store::{
-        StoreError,
-        operations::{self, Author, Stored},
+        StoreError, leases,
+        operations::{self, Advanced, Author, Stored},
     },
 };
 
@@ -65,14 +64,7 @@ impl Worker {
 
     pub(super) async fn check(&self, stored: Stored, number: &str) -> Result<Did, StoreError> {
         let (event, detail) = match self.crm.verify(number, stored.operation.key, &stored.marker).await {
-            // Two people may have named one number for two operations at once: the first to be confirmed has it.
-            Verified::Ours { ticket } | Verified::Exists { ticket } => match self.owner_of(&ticket, &stored).await? {
-                Some(other) => (
-                    Event::CandidateFalls { exists: true },
-                    Some(format!("ticket {} already belongs to {other}", ticket.number)),
-                ),
-                None => (Event::CandidateStands { ticket }, None),
-            },
+            Verified::Ours { ticket } | Verified::Exists { ticket } => return self.link(stored, ticket).await,
             Verified::Foreign => (Event::CandidateFalls { exists: true }, None),
             Verified::Absent => (Event::CandidateFalls { exists: false }, None),
             Verified::Unsure { detail } => (Event::Unsure { retry_at: self.clock.now() }, Some(detail)),
@@ -81,10 +73,40 @@ impl Worker {
         Ok(did(self.tell(&stored, event, detail).await?.is_some()))
     }
 
-    /// The other operation that ended in this very ticket, if one did.
-    async fn owner_of(&self, ticket: &Ticket, stored: &Stored) -> Result<Option<Marker>, StoreError> {
-        let linked = operations::by_ticket_number(self.store.reader(), self.bot, &ticket.number).await?;
-        let other = linked.into_iter().find(|other| other.operation.id != stored.operation.id);
-        Ok(other.map(|other| other.marker))
+    /// Links a ticket that was checked. Two people may have named one number for two operations at once, and two replicas
+    /// carry it out: the first to be confirmed has it, since the other's transaction waits at the number's lease and then
+    /// sees whose the ticket is.
+    async fn link(&self, stored: Stored, ticket: Ticket) -> Result<Did, StoreError> {
+        self.store.points().pass("crm.link").await;
+        let now = self.clock.now();
+        let (bot, id, rev) = (self.bot, stored.operation.id, stored.rev);
+        let (policy, author) = (Arc::clone(&self.policy), Arc::new(self.author.clone()));
+        let link = Arc::new((format!("link.{}", ticket.number), id.to_string(), ticket));
+        let advanced = self
+            .store
+            .write(move |tx| {
+                let (link, policy, author) = (Arc::clone(&link), Arc::clone(&policy), Arc::clone(&author));
+                async move {
+                    let (db, (name, holder, ticket)) = (tx.as_ref(), &*link);
+                    if !leases::take(db, name, holder, now, now.plus(policy.lease)).await? {
+                        return Ok(Advanced::Stale);
+                    }
+                    let owners = operations::by_ticket_number(db, bot, &ticket.number).await?;
+                    let other = owners.into_iter().find(|other| other.operation.id != id);
+                    let (event, detail) = match other {
+                        Some(other) => {
+                            let detail = format!("ticket {} already belongs to {}", ticket.number, other.marker);
+                            (Event::CandidateFalls { exists: true }, Some(detail))
+                        }
+                        None => (Event::CandidateStands { ticket: ticket.clone() }, None),
+                    };
+                    let author = Author { detail, ..(*author).clone() };
+                    let advanced = operations::advance(db, id, Some(rev), &event, now, &policy, &author).await?;
+                    leases::give_back(db, name, holder).await?;
+                    Ok(advanced)
+                }
+            })
+            .await?;
+        Ok(did(self.noted(&stored, "link", advanced).is_some()))
     }
 }

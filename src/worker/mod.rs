@@ -283,6 +283,13 @@ impl Worker {
         if let Some(afterwards) = afterwards {
             afterwards();
         }
+        Ok(self.noted(stored, name, advanced))
+    }
+
+    /// The operation after an event, counted and told; `None` where it had moved meanwhile.
+    fn noted(&self, stored: &Stored, name: &str, advanced: Advanced) -> Option<Stored> {
+        let id = stored.operation.id;
+        let at = self.clock.now();
         match advanced {
             Advanced::Moved(after) => {
                 let is_created = |operation: &Operation| matches!(operation.state, State::Created { .. });
@@ -293,12 +300,12 @@ impl Worker {
                     operation.id = %id, operation.marker = %after.marker, event = name,
                     state = after.operation.state.name(), "an operation moved"
                 );
-                Ok(Some(*after))
+                Some(*after)
             }
-            Advanced::Stale | Advanced::Gone => Ok(None),
+            Advanced::Stale | Advanced::Gone => None,
             Advanced::Illegal(illegal) => {
                 tracing::debug!(operation.id = %id, %illegal, "an event came too late to mean anything");
-                Ok(None)
+                None
             }
         }
     }

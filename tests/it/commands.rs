@@ -98,6 +98,8 @@ on_both! {
         world.pass(Duration::from_secs(600)).await;
         assert_eq!((world.state(ANNA).await, world.count().await), ("cancelled", 0));
         assert_eq!(world.tap_on(ANNA, old, SUBMIT).await, "Эта заявка отменена.");
+        let card = world.message_with(ANNA, "Изменить").await;
+        assert!(world.messages(ANNA).await.iter().any(|message| message.id == card && message.text.contains("отмен")));
         world.type_text(ANNA, "/start").await;
         assert_eq!(world.submit(ANNA).await, "Принято, отправляем заявку.");
         assert_eq!((world.state(ANNA).await, world.count().await), ("created", 1));

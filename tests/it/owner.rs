@@ -11,6 +11,8 @@ use std::{
 use serde_json::{Value, json};
 use zayavka::sandbox::{Listen, World, WorldOptions};
 
+use crate::command::process::Running;
+
 /// Runs the program beside this runtime, which may serve what it talks to.
 async fn run(folder: &Path, arguments: &[&str]) -> Output {
     let (folder, arguments) = (folder.to_owned(), arguments.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
@@ -239,5 +241,64 @@ async fn a_taken_address_is_told_with_what_to_do_and_nothing_is_begun() {
     let (code, findings) = bench.doctor().await;
     assert_eq!((code, &part(&findings, "service")["well"]), (Some(1), &json!(false)), "{findings}");
     drop(taken);
+    bench.world.stop().await;
+}
+
+/// The commands one person sees in their chat with the bot.
+async fn menu(bench: &Bench, user: i64) -> Vec<String> {
+    let list = bench.call("getMyCommands", json!({"scope": {"type": "chat", "chat_id": user}})).await;
+    let all = list["result"].as_array().cloned().unwrap_or_default();
+    all.iter().filter_map(|one| one["command"].as_str().map(str::to_owned)).collect()
+}
+
+#[tokio::test]
+async fn each_sees_what_they_may_use_and_a_changed_staff_list_is_read_at_a_signal() {
+    let bench = Bench::new().await;
+    // A chat with somebody exists once they have written.
+    for user in [11, 12, 13] {
+        bench.control(&format!("clients/{user}/text"), json!({"text": "/start"})).await;
+    }
+    let staff = |reviewers: &str| format!("owners = [11]\nreviewers = {reviewers}\nviewers = [13]\n");
+    let config = bench.config(bench.world.token(), "127.0.0.1:0", "");
+    let plain = std::fs::read_to_string(&config).expect("the configuration");
+    let write = |reviewers: &str| {
+        std::fs::write(&config, plain.replacen("owners = [11]\n", &staff(reviewers), 1)).expect("a file");
+    };
+    write("[12]");
+    let path = config.display().to_string();
+    let temporary = tempfile::tempdir().expect("a folder");
+    let database = format!("sqlite://{}", bench.folder.path().join("own.db").display());
+    let text = std::fs::read_to_string(&config).expect("the configuration").replace("sqlite://z.db", &database);
+    std::fs::write(&config, &text).expect("a file");
+    let mut running = Running::start(&["run", "--config", &path], &temporary);
+    let mut beat = tokio::time::interval(std::time::Duration::from_millis(100));
+    let mut waited = 0;
+    while menu(&bench, 13).await.is_empty() {
+        beat.tick().await;
+        waited += 1;
+        assert!(waited < 600, "no menu came: {:?}", running.error_line());
+    }
+    let (owner, reviewer, viewer) = (menu(&bench, 11).await, menu(&bench, 12).await, menu(&bench, 13).await);
+    for name in ["start", "status", "queue", "find", "stats"] {
+        for all in [&owner, &reviewer, &viewer] {
+            assert!(all.iter().any(|known| known == name), "{name}: {all:?}");
+        }
+    }
+    for name in ["link", "create", "reject", "pause"] {
+        assert!(owner.iter().chain(&reviewer).filter(|known| *known == name).count() == 2, "{name}: {reviewer:?}");
+        assert!(!viewer.iter().any(|known| known == name), "{name}: {viewer:?}");
+    }
+    let everybody = bench.call("getMyCommands", json!({"scope": {"type": "all_private_chats"}})).await;
+    assert!(!everybody.to_string().contains("queue") && everybody.to_string().contains("forget"), "{everybody}");
+    // The reviewer leaves: from the next action on, and in the menu.
+    std::fs::write(&config, text.replacen("reviewers = [12]", "reviewers = []", 1)).expect("a file");
+    running.signal("HUP");
+    while !menu(&bench, 12).await.is_empty() {
+        beat.tick().await;
+        waited += 1;
+        assert!(waited < 1_200, "the menu stayed");
+    }
+    running.signal("TERM");
+    assert!(running.ended().success());
     bench.world.stop().await;
 }

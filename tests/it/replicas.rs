@@ -4,11 +4,15 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use zayavka::{domain::operation::State, inbox::Ended};
+use zayavka::{
+    domain::operation::State,
+    inbox::Ended,
+    metrics::{Counter, counted},
+};
 
 use crate::{
     databases::on_both,
-    world::{ANNA, BORIS, OWNER, REVIEWER, STAFF, SUBMIT, World},
+    world::{ANNA, BORIS, OWNER, Options, REVIEWER, STAFF, SUBMIT, World},
 };
 
 /// The updates that wait, as Telegram would hand them out; they stay there.
@@ -37,6 +41,41 @@ on_both! {
         world.settle().await;
         assert_eq!((world.count().await, world.operations(ANNA).await.len()), (1, 1));
         world.finish().await;
+    }
+
+    async fn one_number_named_for_two_requests_at_once_belongs_to_one(db: Database) {
+        let mut world = World::with(db, Options::searchable().places(9)).await;
+        for user in [ANNA, BORIS] {
+            world.fill_in(user).await;
+            world.fault(json!({ "on": "POST /tickets", "do": "lose_request" })).await;
+            world.submit(user).await;
+        }
+        world.pass(Duration::from_secs(600)).await;
+        let marks = [world.marker(ANNA).await, world.marker(BORIS).await];
+        // A ticket somebody made by hand, that shows no key of ours.
+        let body = json!({ "marker": "", "subject": "Руками", "body": "", "contact": {}, "fields": {} });
+        let http = reqwest::Client::builder().no_proxy().build().unwrap_or_else(|error| panic!("{error}"));
+        let made = http.post(format!("{}/tickets", world.crm_url())).bearer_auth("sandbox-secret").json(&body).send().await;
+        assert!(made.is_ok_and(|made| made.status().is_success()));
+        let number = world.count().await + 1_000;
+        let other = world.replica().await;
+        // Both are decided before either is carried out.
+        for mark in &marks {
+            world.act(OWNER, "text", json!({ "text": format!("/link {mark} {number}"), "chat": STAFF })).await;
+        }
+        let rows = world.app().inbox.accept(&waiting(&world).await).await.unwrap_or_default();
+        for row in &rows {
+            world.app().inbox.handle(row).await;
+        }
+        let (one, two) = tokio::join!(world.app().worker.tick(), other.app.worker.tick());
+        one.and(two).unwrap_or_else(|error| panic!("{error}"));
+        world.pass(Duration::from_secs(60)).await;
+        let mut states = [world.state(ANNA).await, world.state(BORIS).await];
+        states.sort_unstable();
+        assert_eq!(states, ["created", "review"]);
+        // At least: other tests may share the process.
+        assert!(counted(Counter::UnknownBegan) >= 2 && counted(Counter::UnknownByStaff) >= 1);
+        world.finish_elsewhere().await;
     }
 
     async fn two_processes_handle_the_same_row(db: Database) {

@@ -287,6 +287,13 @@ texts! {
     AttemptLost = "attempt"."lost", Message, Free, [];
     AttemptLeaseEnded = "attempt"."lease_ended", Message, Free, [];
     AttemptOpen = "attempt"."open", Message, Free, [];
+    AttemptBecauseSlow = "attempt"."because_slow", Message, Free, [];
+    AttemptBecauseBroken = "attempt"."because_broken", Message, Free, [];
+    AttemptBecauseClosed = "attempt"."because_closed", Message, Free, [];
+    AttemptBecauseName = "attempt"."because_name", Message, Free, [];
+    AttemptBecauseTls = "attempt"."because_tls", Message, Free, [];
+    AttemptBecauseStatus = "attempt"."because_status", Message, Free, ["status"];
+    AttemptDetail = "attempt"."detail", Message, Free, ["detail"];
 
     // What happened, for the history of an operation.
     EventConfirmed = "event"."confirmed", Message, Free, [];

@@ -12,10 +12,11 @@ use crate::{
     clock::Timestamp,
     domain::{
         notice::{Notice, NoticeKind, Policies},
-        operation::{Effect, Event, Illegal, Policy, RejectedBy, State, step},
+        operation::{Effect, Event, Ground, Illegal, Operation, Policy, RejectedBy, State, step},
         review::Matter,
     },
     ids::OperationId,
+    metrics::{self, Counter},
     store::{
         StoreError, cases, drafts,
         entity::{attempts, operations},
@@ -76,6 +77,7 @@ pub async fn advance<C: ConnectionTrait>(
         Err(illegal) => return Ok(Advanced::Illegal(illegal)),
     };
     let next = taken.operation;
+    let counted = settlement(&stored.operation, &next, event);
     let ticket_number = match &next.state {
         State::Created { ticket } => Some(ticket.number.clone()),
         _ => None,
@@ -107,7 +109,26 @@ pub async fn advance<C: ConnectionTrait>(
     for effect in &taken.effects {
         carry_out(db, &mut stored, effect, at, author).await?;
     }
+    // Inside the transaction, since staff's decisions and workers' answers both come this way: one that is taken back and
+    // tried again counts twice.
+    counted.into_iter().for_each(metrics::count);
     Ok(Advanced::Moved(Box::new(stored)))
+}
+
+/// What a step means to the count of lost answers: one more, or how one of them was settled.
+fn settlement(before: &Operation, after: &Operation, event: &Event) -> Option<Counter> {
+    let word = |decided: bool| if decided { Counter::UnknownByStaff } else { Counter::UnknownAnswered };
+    match (&before.state, &after.state) {
+        (State::Sending { .. }, State::Unknown { .. }) => Some(Counter::UnknownBegan),
+        _ if before.on_wire.is_none() || before.state.is_final() => None,
+        (was, State::Created { .. }) => Some(match event {
+            Event::Found { .. } => Counter::UnknownFound,
+            Event::CandidateStands { .. } => Counter::UnknownByStaff,
+            _ => word(matches!(was, State::Sending { ground: Ground::Decided, .. })),
+        }),
+        (_, State::Rejected { .. }) => Some(Counter::UnknownRejected),
+        _ => None,
+    }
 }
 
 async fn carry_out<C: ConnectionTrait>(

@@ -28,6 +28,9 @@ struct Recording {
     /// Secrets; the generic profiles' token where absent.
     #[serde(default)]
     secrets: BTreeMap<String, String>,
+    /// Cases of [`WANTED`] that make no sense with this system, each with its reason.
+    #[serde(default)]
+    without: BTreeMap<String, String>,
     /// The e-mail address of the order, which has none otherwise.
     email: Option<String>,
     case: Vec<Case>,
@@ -231,6 +234,17 @@ async fn every_recorded_conversation_proves_what_it_proved() {
         for case in &recording.case {
             recording.play(case).await;
         }
+        for wanted in WANTED {
+            let recorded = recording.case.iter().any(|case| case.name.starts_with(wanted));
+            let reason = recording.without.get(wanted).map_or("", |reason| reason.trim());
+            assert!(
+                recorded != (reason.len() > 10),
+                "{}: `{wanted}` is recorded, or [without] says why it is not; never both",
+                recording.profile
+            );
+        }
+        let odd = recording.without.keys().find(|name| !WANTED.contains(&name.as_str()));
+        assert_eq!(odd, None, "{}: [without] names no wanted case", recording.profile);
         let names: Vec<String> = recording.case.iter().map(|case| case.name.clone()).collect();
         played.insert(recording.profile.clone(), names);
     }

@@ -25,7 +25,8 @@ on_both! {
             Заявитель: Анна, •••0101
             Отправлено: Консультация: Анна
               topic: Налоги
-            Ответ CRM: 1) 30.11 12:29 ответа нет (error sending request: client error (SendRequest): connection closed before message completed)
+            Ответ CRM: 1) 30.11 12:29 ответа нет: соединение оборвалось раньше ответа
+               для инженера: error sending request: client error (SendRequest): connection closed before message completed
             [Взять] [Поискать ещё раз]
             [Указать номер] [Создать всё же]
             [Отклонить] [Почему?]
@@ -44,7 +45,8 @@ on_both! {
             Заявитель: Анна, •••0101
             Отправлено: Консультация: Анна
               topic: Налоги
-            Ответ CRM: 1) 30.11 12:29 ответа нет (error sending request: client error (SendRequest): connection closed before message completed)
+            Ответ CRM: 1) 30.11 12:29 ответа нет: соединение оборвалось раньше ответа
+               для инженера: error sending request: client error (SendRequest): connection closed before message completed
               ~
             Случай Z-ANNA-XXXX
             Ответ CRM до нас не дошёл, и за всё время ожидания заявка в ней не нашлась.
@@ -54,7 +56,8 @@ on_both! {
             Заявитель: Анна, •••0101
             Отправлено: Консультация: Анна
               topic: Налоги
-            Ответ CRM: 1) 30.11 12:29 ответа нет (error sending request: client error (SendRequest): connection closed before message completed)
+            Ответ CRM: 1) 30.11 12:29 ответа нет: соединение оборвалось раньше ответа
+               для инженера: error sending request: client error (SendRequest): connection closed before message completed
 
             В работе: Пётр (сотрудник), до 30.11 13:04
               ~
@@ -86,7 +89,8 @@ on_both! {
             Заявитель: Анна, •••0101
             Отправлено: Консультация: Анна
               topic: Налоги
-            Ответ CRM: 1) 30.11 12:29 ответа нет (error sending request: client error (SendRequest): connection closed before message completed)
+            Ответ CRM: 1) 30.11 12:29 ответа нет: соединение оборвалось раньше ответа
+               для инженера: error sending request: client error (SendRequest): connection closed before message completed
               ~
             Случай Z-ANNA-XXXX решён: создана, № 1001
 
@@ -126,7 +130,8 @@ on_both! {
             Заявитель: Анна, •••0101
             Отправлено: Консультация: Анна
               topic: Налоги
-            Ответ CRM: 1) 30.11 12:29 ответа нет (error sending request: client error (SendRequest): connection closed before message completed)
+            Ответ CRM: 1) 30.11 12:29 ответа нет: соединение оборвалось раньше ответа
+               для инженера: error sending request: client error (SendRequest): connection closed before message completed
               ~
             Случай Z-ANNA-XXXX решён: создана, № 1001
 
@@ -193,7 +198,8 @@ on_both! {
             Заявитель: Анна, •••0101
             Отправлено: Консультация: Анна
               topic: Налоги
-            Ответ CRM: 1) 30.11 12:29 ответа нет (error sending request: client error (SendRequest): connection closed before message completed)
+            Ответ CRM: 1) 30.11 12:29 ответа нет: соединение оборвалось раньше ответа
+               для инженера: error sending request: client error (SendRequest): connection closed before message completed
               ~
             Случай Z-ANNA-XXXX решён: не принята
 

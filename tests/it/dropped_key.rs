@@ -1,0 +1,55 @@
+//! A CRM that drops our key: nothing a search shows means anything there, and nothing is sent again by itself, even where
+//! the profile says that a repeat under the key is harmless.
+
+use std::time::Duration;
+
+use serde_json::json;
+use zayavka::catalog::profile::built_in;
+
+use crate::{
+    databases::on_both,
+    world::{ANNA, OWNER, Options, STAFF, World},
+};
+
+/// A profile that trusts a unique field, with that field's name mistyped: the sandbox's CRM takes no notice of it.
+fn mistyped(folder: &std::path::Path) -> String {
+    let text = built_in::text("generic-searchable").unwrap_or_default();
+    let text = text
+        .replacen("name = \"generic-searchable\"", "name = \"mistyped\"", 1)
+        .replacen("promise = \"searchable\"", "promise = \"keyed\"", 1)
+        .replacen("repeat = \"duplicates\"", "repeat = \"updates\"", 1)
+        .replacen("external_id = \"{{ ext.uuid }}\"", "external_idd = \"{{ ext.uuid }}\"", 1);
+    let evidence = "\n[[profile.evidence]]\nclaim = \"c\"\nsource = \"s\"\ndate = \"2026-11-30\"\n";
+    let text = text.replacen("\n[vars.base_url]", &format!("{evidence}\n[vars.base_url]"), 1);
+    let path = folder.join("mistyped.toml");
+    std::fs::write(&path, text).unwrap_or_else(|error| panic!("{error}"));
+    path.display().to_string()
+}
+
+on_both! {
+    async fn where_the_key_is_dropped_a_lost_answer_goes_to_a_person_and_is_not_repeated(db: Database) {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        let path = mistyped(folder.path());
+        let mut world = World::with(db, Options::searchable()).await;
+        let section = format!(
+            "[crm]\nprofile = \"{path}\"\n[crm.vars]\nbase_url = \"{}\"\n[crm.secrets]\ntoken = \"sandbox-secret\"\n",
+            world.crm_url()
+        );
+        world.options = world.options.clone().with_crm(section);
+        world.restart().await;
+        world.apply(ANNA).await;
+        assert_eq!((world.state(ANNA).await, world.count().await), ("created", 1));
+        let said = world.said(STAFF).await.join("\n");
+        assert!(said.contains("без нашего ключа"), "{said}");
+        world.fill_in(ANNA).await;
+        world.fault(json!({ "on": "POST /tickets", "do": "lose_answer" })).await;
+        world.submit(ANNA).await;
+        world.pass(Duration::from_secs(60)).await;
+        assert_eq!((world.state(ANNA).await, world.count().await), ("review", 2), "nobody asked for it twice");
+        let marker = world.marker(ANNA).await;
+        world.staff_as(OWNER, &format!("/link {marker} 1002")).await;
+        world.pass(Duration::from_secs(60)).await;
+        assert_eq!((world.state(ANNA).await, world.count().await), ("created", 2));
+        world.finish().await;
+    }
+}
