@@ -120,6 +120,7 @@ impl App {
         use secrecy::ExposeSecret as _;
         let store = Store::connect_watched(config.database.url.expose_secret(), points).await?;
         store.migrate().await?;
+        store.try_writing(clock.now()).await?;
         let telegram =
             Telegram::new(&config.telegram.api_url, config.telegram.token.clone(), config.telegram.request_timeout)
                 .map_err(|error| StartError::Other(error.to_string()))?;

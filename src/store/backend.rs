@@ -1,11 +1,11 @@
 //! The one file that knows SQLite from PostgreSQL: how to connect, and how replicas migrate without a race.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use migration::{Migrator, MigratorTrait as _};
 use sea_orm::{ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection, DbBackend, Statement};
 
-use super::StoreError;
+use super::{SchemaSteps, StoreError};
 
 /// Readers beside the one writer.
 const READERS: u32 = 4;
@@ -68,11 +68,10 @@ async fn connect_postgres(url: &str) -> Result<Connections, StoreError> {
     Ok(Connections { writer: Database::connect(options(2)).await?, reader: Database::connect(options(READERS)).await? })
 }
 
-/// Brings the schema up to date; replicas that start together wait for each other.
+/// Brings the schema up to date; one that a later release has taken further serves as it is. Replicas that start together wait for each other.
 pub(super) async fn migrate(connection: &DatabaseConnection) -> Result<(), StoreError> {
     if connection.get_database_backend() != DbBackend::Postgres {
-        Migrator::up(connection, None).await?;
-        return Ok(());
+        return up(connection).await;
     }
     use sea_orm::TransactionTrait as _;
     // A transaction-scoped lock, so that it also holds behind a transaction pooler. The steps run on another connection.
@@ -83,13 +82,34 @@ pub(super) async fn migrate(connection: &DatabaseConnection) -> Result<(), Store
         [MIGRATION_LOCK.into()],
     );
     lock.execute_raw(take).await?;
-    let migrated = Migrator::up(connection, None).await;
+    let migrated = up(connection).await;
     lock.commit().await?;
-    Ok(migrated?)
+    migrated
 }
 
-/// The migrations not yet applied, by name.
-pub(super) async fn pending_migrations(connection: &DatabaseConnection) -> Result<Vec<String>, StoreError> {
-    let pending = Migrator::get_pending_migrations(connection).await?;
-    Ok(pending.iter().map(|step| step.name().to_owned()).collect())
+/// A later release's steps only add, so that the release before it can be gone back to: they are left alone, which the
+/// library's own `up` does not.
+async fn up(connection: &DatabaseConnection) -> Result<(), StoreError> {
+    let SchemaSteps { pending, unknown } = schema_steps(connection).await?;
+    if unknown.is_empty() {
+        return Ok(Migrator::up(connection, None).await?);
+    }
+    let unknown = unknown.join(", ");
+    if !pending.is_empty() {
+        let pending = pending.join(", ");
+        let what =
+            format!("the schema has steps of another release ({unknown}) and lacks some of this one ({pending})");
+        return Err(StoreError::Refused(what));
+    }
+    tracing::warn!(steps = unknown, "the schema is a later release's; this one goes on with what it knows of it");
+    Ok(())
+}
+
+/// How the schema's steps differ from ours.
+pub(super) async fn schema_steps(connection: &DatabaseConnection) -> Result<SchemaSteps, StoreError> {
+    let models = Migrator::get_migration_models(connection).await?;
+    let applied: BTreeSet<String> = models.into_iter().map(|model| model.version).collect();
+    let ours: Vec<String> = Migrator::get_migration_files().iter().map(|step| step.name().to_owned()).collect();
+    let unknown = applied.iter().filter(|step| !ours.contains(step)).cloned().collect();
+    Ok(SchemaSteps { pending: ours.into_iter().filter(|step| !applied.contains(step)).collect(), unknown })
 }
