@@ -129,6 +129,7 @@ impl App {
         use secrecy::ExposeSecret as _;
         let store = Store::connect_as(config.database.url.expose_secret(), config.database.pooler, points).await?;
         store.migrate().await?;
+        store.try_writing(clock.now()).await?;
         let telegram =
             Telegram::new(&config.telegram.api_url, config.telegram.token.clone(), config.telegram.request_timeout)
                 .map_err(|error| StartError::Other(error.to_string()))?;

@@ -225,10 +225,48 @@ pub fn age(texts: &Texts, lang: &str, now: Timestamp, since: Timestamp) -> Strin
     texts.say(lang, key, &[("n", &number.to_string())])
 }
 
-/// Somebody's words as staff see them: what reorders or hides text is taken out, long ones are cut.
+/// Most characters of somebody's words on a card or in a list.
+const SHOWN: usize = 300;
+
+/// Somebody's words as staff see them: on one line, so that nobody writes lines of ours; what reorders or hides text is
+/// taken out, long ones are cut.
 #[must_use]
 pub fn visible(text: &str) -> String {
-    let kept = |c: char| matches!(c, ' ' | '\n' | '\u{A0}' | '\u{200D}' | '\u{FE0F}') || !blank::is_invisible(c);
-    let clean: String = text.chars().filter(|c| kept(*c)).collect();
-    if clean.chars().count() <= 300 { clean } else { clean.chars().take(299).chain(['…']).collect() }
+    let mut line = String::with_capacity(text.len());
+    for word in clean(text).split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if line.chars().count() <= SHOWN { line } else { line.chars().take(SHOWN - 1).chain(['…']).collect() }
+}
+
+/// Somebody's words without what reorders or hides text; every other kind of white space becomes a plain space or line
+/// break.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    let kept = |c: char| match c {
+        ' ' | '\n' | '\u{A0}' | '\u{200D}' | '\u{FE0F}' => Some(c),
+        '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Some('\n'),
+        c if c.is_whitespace() => Some(' '),
+        c => (!blank::is_invisible(c)).then_some(c),
+    };
+    text.replace("\r\n", "\n").replace('\r', "\n").chars().filter_map(kept).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn somebody_s_words_are_one_line_whatever_breaks_them() {
+        for breaks in ["\n", "\r\n", "\r", "\u{2028}", "\u{2029}", "\u{85}", "\u{b}", "\t", " \n \n"] {
+            assert_eq!(visible(&format!("Анна{breaks}Ответ CRM: 1001")), "Анна Ответ CRM: 1001", "{breaks:?}");
+        }
+        assert_eq!(visible("\n Анна\u{202E}\u{200b} \n"), "Анна");
+        assert_eq!(visible("👩\u{200D}🚀"), "👩\u{200D}🚀");
+        assert_eq!(clean("раз\r\nдва\tтри"), "раз\nдва три");
+        assert_eq!(visible(&"я".repeat(301)).chars().count(), 300);
+    }
 }

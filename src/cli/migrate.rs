@@ -5,11 +5,11 @@ use std::path::Path;
 use clap::Subcommand;
 use secrecy::ExposeSecret as _;
 
-use super::{Exit, load};
+use super::{Exit, database::trouble, load};
 use crate::{
     config::Config,
     points::Points,
-    store::{Store, StoreError},
+    store::{SchemaSteps, Store, StoreError},
 };
 
 #[derive(Debug, Subcommand)]
@@ -28,7 +28,7 @@ pub(super) async fn run(path: &Path, command: &MigrateCommand, json: bool) -> Ex
     match act(&config, command, json).await {
         Ok(exit) => exit,
         Err(error) => {
-            eprintln!("{}: [database] url: {error}", config.source);
+            eprintln!("{}", trouble(&config, &error));
             Exit::Usage
         }
     }
@@ -40,13 +40,18 @@ async fn act(config: &Config, command: &MigrateCommand, json: bool) -> Result<Ex
     if matches!(command, MigrateCommand::Up) {
         store.migrate().await?;
     }
-    let pending = store.pending_migrations().await?;
+    let SchemaSteps { pending, unknown } = store.schema_steps().await?;
     if json {
-        println!("{}", serde_json::json!({"pending": pending}));
-    } else if pending.is_empty() {
-        println!("The schema is up to date.");
+        println!("{}", serde_json::json!({"pending": pending, "unknown": unknown}));
     } else {
-        println!("Not applied yet: {}. Apply with `zayavka migrate up`.", pending.join(", "));
+        if !pending.is_empty() {
+            println!("Not applied yet: {}. Apply with `zayavka migrate up`.", pending.join(", "));
+        } else if unknown.is_empty() {
+            println!("The schema is up to date.");
+        }
+        if !unknown.is_empty() {
+            println!("Warning: applied by a later release, left alone by this one: {}.", unknown.join(", "));
+        }
     }
     Ok(if pending.is_empty() { Exit::Done } else { Exit::NotWell })
 }

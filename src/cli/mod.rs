@@ -1,6 +1,7 @@
 //! The commands. `main` only calls [`run`]; each command is a file that chooses a role and says how it ended.
 
 mod check;
+mod database;
 mod desk;
 mod doctor;
 mod form;
@@ -19,7 +20,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
-    app,
+    app::{self, Checked},
     clock::{SystemClock, SystemDice},
     config::{self, Config, problem::Problems},
     store::Store,
@@ -119,6 +120,15 @@ pub async fn run(arguments: Vec<std::ffi::OsString>) -> ExitCode {
 /// Loads the configuration, or prints what is wrong with it.
 fn load(path: &std::path::Path) -> Result<Config, Exit> {
     Config::load(Some(path), &config::environment()).map_err(|problems| {
+        complain(&problems);
+        Exit::Usage
+    })
+}
+
+/// Loads the configuration and all it names, or prints everything that is wrong with any of it.
+fn load_checked(path: &std::path::Path) -> Result<(Config, Checked), Exit> {
+    let loaded = Config::read(Some(path), &config::environment());
+    loaded.and_then(|config| app::check(&config).map(|checked| (config, checked))).map_err(|problems| {
         complain(&problems);
         Exit::Usage
     })

@@ -13,7 +13,7 @@ use crate::{
     domain::role::Role,
     staff::{
         deed::{Deed, Ruling},
-        typed,
+        typed::{self, NoReason},
     },
     store::{inbox, settings},
 };
@@ -156,8 +156,13 @@ async fn act(path: &Path, args: OpsArgs, json: bool) -> Result<Exit, Exit> {
 
 /// A reason as staff may give one in chat.
 fn in_words(typed: &[String]) -> Result<String, Exit> {
-    typed::reason(&typed.join(" ")).ok_or_else(|| {
-        eprintln!("the reason shows nothing: say in words why");
+    typed::reason(&typed.join(" ")).map_err(|why| {
+        match why {
+            NoReason::Empty => eprintln!("the reason shows nothing: say in words why"),
+            NoReason::TooLong(length) => {
+                eprintln!("the reason has {length} characters, {} fit: say it shorter", typed::REASON);
+            }
+        }
         Exit::Usage
     })
 }

@@ -81,7 +81,17 @@ impl Staff {
         if actor.role < needed {
             return Ok(Some(Ruling::NotAllowed));
         }
-        let Some(case) = &target.case else { return self.late(tx, actor.id, target, deed).await.map(Some) };
+        let Some(case) = &target.case else {
+            // It may be before a human all the same, as a case of another kind.
+            let waits =
+                target.stored.as_ref().is_some_and(|stored| matches!(stored.operation.state, State::Review { .. }));
+            let other = matches!(deed, Deed::SendAgain | Deed::LetGo | Deed::Replay);
+            return if waits && other {
+                Ok(Some(Ruling::NotThis))
+            } else {
+                self.late(tx, actor.id, target, deed).await.map(Some)
+            };
+        };
         if !deed.fits(&case.matter) {
             return Ok(Some(Ruling::NotThis));
         }
@@ -123,7 +133,10 @@ impl Staff {
         };
         let Some(who) = line.entry.by.map(UserId) else { return Ok(Ruling::NotWaiting) };
         let mut same = who == by && line.entry.event == deed.event();
-        if let Deed::Link { number } | Deed::LinkUnchecked { number } = deed {
+        // A deed without a number is any of its kind.
+        if let Deed::Link { number } | Deed::LinkUnchecked { number } = deed
+            && !number.is_empty()
+        {
             let linked = line.entry.detail.as_deref().and_then(|detail| detail.strip_prefix("ticket "));
             same &= linked.and_then(|rest| rest.split(',').next()) == Some(number.as_str());
         }

@@ -76,7 +76,10 @@ impl Shift<'_> {
         let Some(step) = steps::find(self.tx.as_ref(), self.place(), self.now).await? else {
             return Ok(Handled::quietly());
         };
-        let Some(target) = self.target_of(step.case).await? else { return self.end_with(Key::TapGone, true).await };
+        let Some(target) = self.target_of(step.case).await? else {
+            self.end(self.no_such_case(step.case), true).await?;
+            return Ok(Handled::quietly());
+        };
         match step.what.as_str() {
             NUMBER => match typed::number(text) {
                 Some(typed) => self.number_given(&target, step.rev, typed.number, true).await,
@@ -88,8 +91,8 @@ impl Shift<'_> {
                 }
             },
             CREATE | REJECT => match typed::reason(text) {
-                Some(reason) => self.reason_given(&target, &step, reason, true).await,
-                None => self.say_key(Key::StaffReasonWanted).await,
+                Ok(reason) => self.reason_given(&target, &step, reason, true).await,
+                Err(why) => self.no_reason(why).await,
             },
             _ => Ok(Handled::quietly()),
         }
@@ -181,15 +184,13 @@ impl Shift<'_> {
         wish: CaseWish,
         message: Option<MessageId>,
     ) -> Result<Handled, StoreError> {
-        let Some(case) = &target.case else { return Ok(Handled::toast(self.text(Key::TapGone, &[]))) };
+        let Some(case) = &target.case else { return Ok(Handled::toast(self.text(Key::StaffAskOver, &[]))) };
+        let own = self.is_own(message).await?;
         let step = steps::find(self.tx.as_ref(), self.place(), self.now).await?;
         let step = match step {
-            Some(step) if step.case == case.id && step.rev == rev && self.is_own(message).await? => step,
-            step => {
-                let foreign = step.is_none() && !self.is_own(message).await?;
-                let key = if foreign { Key::StaffAskForeign } else { Key::StaffAskOver };
-                return Ok(Handled::toast(self.text(key, &[])));
-            }
+            Some(step) if step.case == case.id && step.rev == rev && own => step,
+            None if !own => return Ok(Handled::toast(self.text(Key::StaffAskForeign, &[]))),
+            _ => return self.tap_on_answered(target, rev, wish).await,
         };
         match (wish, step.what.as_str()) {
             (CaseWish::Cancel, _) => {
@@ -216,7 +217,41 @@ impl Shift<'_> {
                 let number = step.data.unwrap_or_default();
                 self.conclude(target, rev, &Deed::LinkUnchecked { number }, false).await
             }
-            _ => Ok(Handled::toast(self.text(Key::StaffAskOver, &[]))),
+            // A double tap on what this question was asked after: the first one has done all there is to do.
+            (CaseWish::Reason(_), SURE) | (CaseWish::Candidate(_), UNCHECKED) => {
+                Ok(Handled::toast(self.text(Key::TapDone, &[])))
+            }
+            _ => self.tap_on_answered(target, rev, wish).await,
+        }
+    }
+
+    /// A tap under a question that waits for nothing any more: a double tap hears that it is done, and by whom.
+    async fn tap_on_answered(&self, target: &Target, rev: i64, wish: CaseWish) -> Result<Handled, StoreError> {
+        let asked_by = target.case.as_ref().filter(|case| case.closed.is_none()).and_then(|case| case.asked.as_ref());
+        let (create, reject) = (Deed::Create { reason: String::new() }, Deed::Reject { reason: String::new() });
+        let deeds = match wish {
+            CaseWish::Sure if asked_by.is_some_and(|(by, _)| *by == self.actor.id) => {
+                let words = self.staff.ruling_words(self.tx, self.lang, target, &Ruling::AlreadyYours).await?;
+                return Ok(Handled::toast(words));
+            }
+            CaseWish::Sure => vec![create],
+            CaseWish::Reason(_) => vec![create, reject],
+            CaseWish::Candidate(_) => vec![Deed::Link { number: String::new() }],
+            CaseWish::Unchecked => vec![Deed::LinkUnchecked { number: String::new() }],
+            _ => vec![reject, create, Deed::Link { number: String::new() }],
+        };
+        let mut rulings = Vec::new();
+        for deed in &deeds {
+            rulings.extend(self.staff.hindrance(self.tx, self.actor, target, Some(rev), deed, self.now).await?);
+        }
+        let settled = |ruling: &&Ruling| matches!(ruling, Ruling::Decided(..) | Ruling::NotWaiting);
+        let own = rulings.iter().find(|ruling| **ruling == Ruling::AlreadyYours);
+        match own.or_else(|| rulings.iter().find(settled)) {
+            Some(ruling) => Ok(Handled::toast(self.staff.ruling_words(self.tx, self.lang, target, ruling).await?)),
+            None if wish == CaseWish::Cancel => {
+                Ok(Handled::toast(self.text(Key::StaffAskCancelled, &[("name", &self.called())])))
+            }
+            None => Ok(Handled::toast(self.text(Key::StaffAskOver, &[]))),
         }
     }
 
@@ -303,11 +338,6 @@ impl Shift<'_> {
         Ok(Handled::toast(text))
     }
 
-    async fn end_with(&self, key: Key, fresh: bool) -> Result<Handled, StoreError> {
-        self.end(self.text(key, &[]), fresh).await?;
-        Ok(Handled::quietly())
-    }
-
     /// The conversation is over: its message says how.
     async fn end(&self, text: String, fresh: bool) -> Result<(), StoreError> {
         steps::forget(self.tx.as_ref(), self.place()).await?;
@@ -339,6 +369,10 @@ impl Shift<'_> {
         let no = self.staff.hindrance(self.tx, self.actor, target, Some(rev), deed, self.now).await?;
         let Some(no) = no else { return Ok(None) };
         Ok(Some(Handled::toast(self.staff.ruling_words(self.tx, self.lang, target, &no).await?)))
+    }
+
+    pub(super) fn no_such_case(&self, case: i64) -> String {
+        self.text(Key::StaffNoSuchCase, &[("case", &format!("#{case}"))])
     }
 
     /// A case of ours with its operation.

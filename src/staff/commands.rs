@@ -4,11 +4,11 @@
 use super::{
     COMMANDS, Shift,
     deed::{Deed, Target},
-    typed,
+    typed::{self, NoReason, REASON},
 };
 use crate::{
     catalog::{texts::Key, wording::visible},
-    domain::input::Handled,
+    domain::input::{ChatKind, Handled},
     ids::Marker,
     store::{
         StoreError, cards,
@@ -30,11 +30,7 @@ enum Named<'a> {
 
 impl Shift<'_> {
     pub(super) async fn command(&self, name: &str, args: &str) -> Result<Handled, StoreError> {
-        if name == "cancel" {
-            return self.give_up().await;
-        }
-        let needed = COMMANDS.iter().find(|(known, _)| *known == name).map(|(_, role)| *role);
-        if needed.is_none_or(|needed| self.actor.role < needed) {
+        if !self.may(name) {
             return self.say_key(Key::StaffNotYours).await;
         }
         match name {
@@ -50,13 +46,33 @@ impl Shift<'_> {
             "take" => self.plain(args, Deed::Take, Key::StaffUsageTake).await,
             "hand_back" => self.plain(args, Deed::HandBack, Key::StaffUsageTake).await,
             "look" => self.plain(args, Deed::LookAgain, Key::StaffUsageLook).await,
-            "resend" => self.plain(args, Deed::SendAgain, Key::StaffUsageShow).await,
-            "let_go" => self.plain(args, Deed::LetGo, Key::StaffUsageShow).await,
+            "resend" => self.plain(args, Deed::SendAgain, Key::StaffUsageResend).await,
+            "let_go" => self.plain(args, Deed::LetGo, Key::StaffUsageResend).await,
             "link" => self.link(args).await,
             "create" => self.create(args).await,
             "reject" => self.reject(args).await,
-            _ => self.say_key(Key::StaffHelp).await,
+            "cancel" => self.give_up().await,
+            _ => self.help().await,
         }
+    }
+
+    /// Whether the role of this moment reaches that far; what is no command of the staff's is anybody's.
+    fn may(&self, name: &str) -> bool {
+        COMMANDS.iter().find(|(known, _)| *known == name).is_none_or(|(_, needed)| self.actor.role >= *needed)
+    }
+
+    /// What this person may use; in private, where they may also fill in forms, that too.
+    async fn help(&self) -> Result<Handled, StoreError> {
+        let lines = COMMANDS.iter().filter(|(name, _)| self.may(name)).filter_map(|(name, _)| {
+            let key = Key::ALL.iter().find(|key| key.split() == ("menu", name))?;
+            Some(format!("/{name} — {}", self.text(*key, &[])))
+        });
+        let lines = lines.collect::<Vec<_>>().join("\n");
+        let mut text = self.text(Key::StaffHelp, &[("commands", &lines)]);
+        if self.chat.kind == ChatKind::Private {
+            text = format!("{text}\n\n{}", self.text(Key::DialogHelp, &[]));
+        }
+        self.say(text).await
     }
 
     /// A deed that needs nothing but its case.
@@ -84,7 +100,10 @@ impl Shift<'_> {
         let Some((target, rest)) = self.target_for(args, &any, Key::StaffUsageCreate).await? else {
             return Ok(Handled::quietly());
         };
-        let Some(reason) = typed::reason(rest) else { return self.say_key(Key::StaffReasonWanted).await };
+        let reason = match typed::reason(rest) {
+            Ok(reason) => reason,
+            Err(why) => return self.no_reason(why).await,
+        };
         if let Some(no) = self.staff.hindrance(self.tx, self.actor, &target, None, &any, self.now).await? {
             return self.say(self.staff.ruling_words(self.tx, self.lang, &target, &no).await?).await;
         }
@@ -98,8 +117,21 @@ impl Shift<'_> {
         let Some((target, rest)) = self.target_for(args, &any, Key::StaffUsageReject).await? else {
             return Ok(Handled::quietly());
         };
-        let Some(reason) = typed::reason(rest) else { return self.say_key(Key::StaffReasonWanted).await };
+        let reason = match typed::reason(rest) {
+            Ok(reason) => reason,
+            Err(why) => return self.no_reason(why).await,
+        };
         self.commanded(&target, &Deed::Reject { reason }).await
+    }
+
+    pub(super) async fn no_reason(&self, why: NoReason) -> Result<Handled, StoreError> {
+        match why {
+            NoReason::Empty => self.say_key(Key::StaffReasonWanted).await,
+            NoReason::TooLong(got) => {
+                let (most, got) = (REASON.to_string(), got.to_string());
+                self.say(self.text(Key::StaffReasonTooLong, &[("max", &most), ("got", &got)])).await
+            }
+        }
     }
 
     /// Does it, and answers where the command was given.

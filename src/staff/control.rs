@@ -52,7 +52,7 @@ impl Shift<'_> {
             if !names_case {
                 return self.say(self.text(Key::StaffNoSuchRow, &[("row", &visible(args))])).await;
             }
-            return match self.target_for(args, &Deed::Replay, Key::StaffUsageShow).await? {
+            return match self.target_for(args, &Deed::Replay, Key::StaffUsageReplay).await? {
                 Some((target, _)) => self.commanded(&target, &Deed::Replay).await,
                 None => Ok(Handled::quietly()),
             };

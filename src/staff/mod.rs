@@ -117,8 +117,8 @@ impl Staff {
         }
     }
 
-    /// Whether this input answers something a member of staff was asked: their next message in private, their reply to
-    /// the question or the card in a group.
+    /// Whether this input is the staff's because of who sends it: `/help`, or the answer to something they were asked:
+    /// their next message in private, their reply to the question or the card in a group.
     ///
     /// # Errors
     /// [`StoreError`] when the database cannot be used.
@@ -128,6 +128,13 @@ impl Staff {
             Act::Command { name, .. } => name == "cancel",
             _ => false,
         };
+        // Everybody asks for help with the same word; what they hear depends on who they are.
+        if let Act::Command { name, to, forwarded: false, .. } = &input.act
+            && name == "help"
+            && self.username.is_addressed(to.as_deref())
+        {
+            return Ok(self.shift(tx, input).await?.is_some());
+        }
         if !is_answer {
             return Ok(false);
         }
@@ -213,31 +220,23 @@ impl Shift<'_> {
 
     /// Answers where the command was given.
     async fn say(&self, text: String) -> Result<Handled, StoreError> {
-        self.say_words(Words::plain(text)).await
+        self.say_parts(Words::plain(text), None).await?;
+        Ok(Handled::quietly())
     }
 
-    /// The same with buttons, which stand under the last part of a long text.
-    async fn say_words(&self, words: Words) -> Result<Handled, StoreError> {
+    /// The same with buttons, which stand under the last part of a long text; that part is the card, if it is one.
+    async fn say_parts(&self, words: Words, card: Option<String>) -> Result<(), StoreError> {
         let mut parts = split(&words.text, TEXT_LIMIT);
         let last = parts.pop().unwrap_or_default();
         for part in parts {
             outbox::put(self.tx.as_ref(), &self.letter(Words::plain(part), None), self.now).await?;
         }
         let last = Words { text: last, keyboard: words.keyboard };
-        outbox::put(self.tx.as_ref(), &self.letter(last, None), self.now).await?;
-        Ok(Handled::quietly())
+        outbox::put(self.tx.as_ref(), &self.letter(last, card), self.now).await
     }
 
     async fn say_key(&self, key: Key) -> Result<Handled, StoreError> {
         self.say(self.text(key, &[])).await
-    }
-
-    /// Shows words in a message sent before, which was no card until now.
-    async fn say_in(&self, message: MessageId, words: Words) -> Result<(), StoreError> {
-        let name = format!("page:{}:{}:{message}", self.staff.bot, self.chat.id);
-        let card = cards::Card { chat: self.chat.id, message, digest: 0 };
-        cards::put(self.tx.as_ref(), &name, self.staff.bot, card, self.now).await?;
-        outbox::put(self.tx.as_ref(), &self.letter(words, Some(name)), self.now).await
     }
 
     /// How the person is called on: by `@name` where they have one, so that only they are asked to answer.

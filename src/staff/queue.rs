@@ -27,13 +27,16 @@ use crate::{
         cases::{self, Case, Filter},
         figures, journal,
         operations::{self, Stored},
-        settings,
+        outbox, settings,
     },
     telegram::button::Intent,
 };
 
 /// Cases on one page.
 const PAGE: u64 = 10;
+
+/// What the name of a message that shows a page of the queue begins with.
+const PAGES: &str = "page:";
 
 /// Operations `/find` lists.
 const FOUND: u64 = 10;
@@ -43,22 +46,35 @@ impl Shift<'_> {
     pub(super) async fn queue(&self, args: &str) -> Result<Handled, StoreError> {
         match typed::asked(args) {
             Some(asked) => {
-                let mut words = self.page(&asked).await?;
-                words.text = self.under_pause(words.text).await?;
-                self.say_words(words).await
+                let mut page = self.page(&asked).await?;
+                page.text = self.under_pause(page.text).await?;
+                self.say_page(page).await?;
+                Ok(Handled::quietly())
             }
             None => self.say(self.text(Key::StaffUsageQueue, &[("words", &WORDS.join(", "))])).await,
         }
     }
 
-    /// Another page, in the same message.
+    /// Another page, in the same message: but a button's data can be forged, and nothing else is written over. Under
+    /// any other message, and under a page nobody remembers, the page comes as a new message.
     pub(super) async fn turn_page(&self, asked: &Asked, message: Option<MessageId>) -> Result<Handled, StoreError> {
         let words = self.page(asked).await?;
-        match message {
-            Some(message) => self.say_in(message, words).await?,
-            None => drop(self.say_words(words).await?),
+        let card = match message {
+            Some(message) => cards::by_message(self.tx.as_ref(), self.staff.bot, self.chat.id, message).await?,
+            None => None,
+        };
+        match card.filter(|card| card.starts_with(PAGES)) {
+            Some(page) => outbox::put(self.tx.as_ref(), &self.letter(words, Some(page)), self.now).await?,
+            None => self.say_page(words).await?,
         }
         Ok(Handled::toast(self.text(Key::TapDone, &[])))
+    }
+
+    /// A page at the end of the chat; its person's pages are turned there from now on.
+    async fn say_page(&self, words: Words) -> Result<(), StoreError> {
+        let name = format!("{PAGES}{}:{}:{}", self.staff.bot, self.chat.id, self.actor.id);
+        cards::forget(self.tx.as_ref(), &name).await?;
+        self.say_parts(words, Some(name)).await
     }
 
     async fn page(&self, asked: &Asked) -> Result<Words, StoreError> {

@@ -17,7 +17,7 @@ impl Shift<'_> {
         message: Option<MessageId>,
     ) -> Result<Handled, StoreError> {
         let Some(target) = self.target_of(case).await? else {
-            return Ok(Handled::toast(self.text(Key::TapGone, &[])));
+            return Ok(Handled::toast(self.no_such_case(case)));
         };
         let deed = match wish {
             CaseWish::Why => {

@@ -1,9 +1,12 @@
 //! What staff type, read: a ticket's number as people paste it, a reason, the filters of a queue. Pure.
 
-use crate::{catalog::wording::visible, domain::review::WORDS};
+use crate::{
+    catalog::wording::clean,
+    domain::{blank, review::WORDS},
+};
 
-/// Longest reason kept, in characters.
-const REASON: usize = 500;
+/// Longest reason, in characters: a client's card and the journal hold it whole.
+pub const REASON: usize = 500;
 
 /// What ends `/link` when an owner answers for a number that nobody can check.
 const UNCHECKED: [&str; 3] = ["unverified", "unchecked", "без проверки"];
@@ -45,11 +48,26 @@ pub fn ticket(typed: &str) -> Option<String> {
         .then(|| number.to_owned())
 }
 
-/// A reason with something to see in it.
-#[must_use]
-pub fn reason(typed: &str) -> Option<String> {
-    let reason: String = visible(typed.trim()).chars().take(REASON).collect();
-    (!reason.trim().is_empty()).then_some(reason)
+/// Why some words are no reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoReason {
+    /// There is nothing to see in them.
+    Empty,
+    /// They are longer than [`REASON`]: so many characters.
+    TooLong(usize),
+}
+
+/// A reason with something to see in it. Nothing of it is cut off: whoever gives it must know what will be read.
+///
+/// # Errors
+/// [`NoReason`] when the words are no reason.
+pub fn reason(typed: &str) -> Result<String, NoReason> {
+    let reason = clean(typed.trim());
+    match reason.chars().count() {
+        _ if blank::is_blank(&reason) => Err(NoReason::Empty),
+        length if length > REASON => Err(NoReason::TooLong(length)),
+        _ => Ok(reason),
+    }
 }
 
 /// What a queue is asked for.
@@ -121,6 +139,17 @@ mod tests {
             let number = number(typed);
             assert_eq!(number.as_ref().map(|n| n.number.as_str()), read, "{typed}");
             assert_eq!(number.is_some_and(|n| n.unchecked), unchecked, "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_reason_is_taken_whole_or_not_at_all() {
+        let long = "я".repeat(REASON);
+        assert_eq!(reason(&format!(" {long}\u{200b} ")), Ok(long.clone()));
+        assert_eq!(reason(&format!("{long}я")), Err(NoReason::TooLong(REASON + 1)));
+        assert_eq!(reason("раз\nдва"), Ok("раз\nдва".into()));
+        for nothing in ["", " \n", "\u{200b}\u{2060}"] {
+            assert_eq!(reason(nothing), Err(NoReason::Empty), "{nothing:?}");
         }
     }
 

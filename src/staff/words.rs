@@ -26,6 +26,18 @@ impl Target {
 }
 
 impl Staff {
+    /// What is promised about a twin when it is created after all: no more than what will be done.
+    fn creating(&self, target: &Target) -> Key {
+        let before = target.stored.as_ref().and_then(|stored| stored.operation.on_wire);
+        match before {
+            // Nothing is on its way, or the CRM knows its key: there can be no second ticket.
+            None => Key::StaffDoneCreatePlain,
+            Some(_) if self.policy.key_lives(before, self.clock.now()) => Key::StaffDoneCreatePlain,
+            Some(_) if self.policy.can_look => Key::StaffDoneCreate,
+            Some(_) => Key::StaffDoneCreateUnseen,
+        }
+    }
+
     /// A ruling as its doer reads it.
     ///
     /// # Errors
@@ -50,7 +62,7 @@ impl Staff {
             Ruling::Linking(number) => say(Key::StaffDoneLink, &[marker, ("number", number)]),
             Ruling::LinkedUnchecked(number) => say(Key::StaffDoneUnchecked, &[marker, ("number", number)]),
             Ruling::Looking => say(Key::StaffDoneLook, &[marker]),
-            Ruling::Creating => say(Key::StaffDoneCreate, &[marker]),
+            Ruling::Creating => say(self.creating(target), &[marker]),
             Ruling::Asked => say(Key::StaffDoneAsked, &[case]),
             Ruling::Rejected => say(Key::StaffDoneReject, &[marker]),
             Ruling::SendingAgain => say(Key::StaffDoneSendAgain, &[case]),

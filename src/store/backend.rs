@@ -1,10 +1,10 @@
 //! The one file that knows SQLite from PostgreSQL: how to connect, and how replicas migrate without a race.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use migration::{Migrator, MigratorTrait as _};
 use sea_orm::{
-    ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr,
+    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr,
     SqliteTransactionMode, Statement, TransactionOptions, TransactionTrait as _,
     sqlx::{
         self, ConnectOptions as _, Connection as _, Row as _,
@@ -12,7 +12,7 @@ use sea_orm::{
     },
 };
 
-use super::StoreError;
+use super::{SchemaSteps, StoreError};
 
 /// Readers beside the one writer.
 const READERS: u32 = 4;
@@ -169,17 +169,18 @@ async fn breathe() {
     drop(tokio::time::timeout(Duration::from_millis(100), std::future::pending::<()>()).await);
 }
 
-/// Brings the schema up to date; replicas that start together wait for each other.
+/// Brings the schema up to date; one that a later release has taken further serves as it is. Replicas that start together
+/// wait for each other.
 pub(super) async fn migrate(connection: &DatabaseConnection, pooled: bool) -> Result<(), StoreError> {
     if connection.get_database_backend() != DbBackend::Postgres {
         let mut tries = SQLITE_TRIES;
         // Another process may be applying the same step: what it has applied is not ours any more.
-        while let Err(error) = Migrator::up(connection, None).await {
+        while let Err(error) = migrate_file(connection).await {
             let text = error.to_string();
             tries -= 1;
             let raced = ["locked", "already exists", "UNIQUE constraint", "duplicate column"];
             if tries == 0 || !raced.iter().any(|words| text.contains(words)) {
-                return Err(error.into());
+                return Err(error);
             }
             breathe().await;
         }
@@ -193,18 +194,50 @@ pub(super) async fn migrate(connection: &DatabaseConnection, pooled: bool) -> Re
         [MIGRATION_LOCK.into()],
     );
     tx.execute_raw(take).await?;
-    Migrator::up(&tx, None).await?;
+    if has_steps_to_apply(&tx).await? {
+        Migrator::up(&tx, None).await?;
+    }
     tx.commit().await?;
     Ok(())
 }
 
-/// The migrations not yet applied, by name.
-pub(super) async fn pending_migrations(
-    connection: &DatabaseConnection,
-    pooled: bool,
-) -> Result<Vec<String>, StoreError> {
+async fn migrate_file(connection: &DatabaseConnection) -> Result<(), StoreError> {
+    if has_steps_to_apply(connection).await? {
+        Migrator::up(connection, None).await?;
+    }
+    Ok(())
+}
+
+/// A later release's steps only add, so that the release before it can be gone back to: they are left alone, which the
+/// library's own `up` does not.
+async fn has_steps_to_apply<C: ConnectionTrait>(connection: &C) -> Result<bool, StoreError> {
+    let SchemaSteps { pending, unknown } = steps_of(connection).await?;
+    if unknown.is_empty() {
+        return Ok(true);
+    }
+    let unknown = unknown.join(", ");
+    if !pending.is_empty() {
+        let pending = pending.join(", ");
+        let what =
+            format!("the schema has steps of another release ({unknown}) and lacks some of this one ({pending})");
+        return Err(StoreError::Refused(what));
+    }
+    tracing::warn!(steps = unknown, "the schema is a later release's; this one goes on with what it knows of it");
+    Ok(false)
+}
+
+/// How the schema's steps differ from ours.
+pub(super) async fn schema_steps(connection: &DatabaseConnection, pooled: bool) -> Result<SchemaSteps, StoreError> {
     let tx = begin(connection, pooled).await?;
-    let pending = Migrator::get_pending_migrations(&tx).await?;
+    let steps = steps_of(&tx).await?;
     tx.commit().await?;
-    Ok(pending.iter().map(|step| step.name().to_owned()).collect())
+    Ok(steps)
+}
+
+async fn steps_of<C: ConnectionTrait>(connection: &C) -> Result<SchemaSteps, StoreError> {
+    let models = Migrator::get_migration_models(connection).await?;
+    let applied: BTreeSet<String> = models.into_iter().map(|model| model.version).collect();
+    let ours: Vec<String> = Migrator::get_migration_files().iter().map(|step| step.name().to_owned()).collect();
+    let unknown = applied.iter().filter(|step| !ours.contains(step)).cloned().collect();
+    Ok(SchemaSteps { pending: ours.into_iter().filter(|step| !applied.contains(step)).collect(), unknown })
 }

@@ -35,12 +35,21 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use sea_orm::{DatabaseConnection, EntityTrait as _, QuerySelect as _, TransactionTrait as _};
 
-use crate::points::Points;
+use crate::{clock::Timestamp, points::Points};
 
 pub use error::StoreError;
 pub use reader::Reader;
 pub use sea_orm::DatabaseTransaction as Db;
 pub use writer::Tx;
+
+/// How a database's schema differs from the one of this release, by the names of its steps.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SchemaSteps {
+    /// Not applied yet.
+    pub pending: Vec<String>,
+    /// Applied by a release later than this one, which may go on all the same.
+    pub unknown: Vec<String>,
+}
 
 /// The database of one process.
 #[derive(Debug, Clone)]
@@ -105,12 +114,28 @@ impl Store {
         backend::migrate(&self.raw_writer, self.pooled).await
     }
 
+    /// How the schema differs from the one of this release.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be asked.
+    pub async fn schema_steps(&self) -> Result<SchemaSteps, StoreError> {
+        backend::schema_steps(&self.raw_writer, self.pooled).await
+    }
+
     /// The schema steps not yet applied, by name.
     ///
     /// # Errors
     /// [`StoreError`] when the database cannot be asked.
     pub async fn pending_migrations(&self) -> Result<Vec<String>, StoreError> {
-        backend::pending_migrations(&self.raw_writer, self.pooled).await
+        Ok(self.schema_steps().await?.pending)
+    }
+
+    /// Writes one row, so that a database which can only be read is noticed before anything is acknowledged.
+    ///
+    /// # Errors
+    /// [`StoreError`] when nothing can be written.
+    pub async fn try_writing(&self, now: Timestamp) -> Result<(), StoreError> {
+        settings::set(&self.raw_writer, settings::STARTED, &now.rfc3339(), now).await
     }
 
     /// Where to read from.

@@ -5,6 +5,9 @@ use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait as _, sea_query::On
 use super::{StoreError, entity::settings};
 use crate::clock::Timestamp;
 
+/// When a process of this installation last started.
+pub(super) const STARTED: &str = "service.started";
+
 /// Why nothing is sent to the CRM; absent while sending goes on.
 pub const PAUSED: &str = "crm.paused";
 

@@ -20,6 +20,7 @@ mod fleet;
 mod kill;
 mod layout;
 mod misread;
+mod mistakes;
 mod model;
 mod odoo;
 mod outbox;

@@ -137,6 +137,8 @@ texts! {
     StaffDoneUnchecked = "staff"."done_unchecked", Message, Created, ["marker", "number"];
     StaffDoneLook = "staff"."done_look", Message, Review, ["marker"];
     StaffDoneCreate = "staff"."done_create", Message, Review, ["marker"];
+    StaffDoneCreatePlain = "staff"."done_create_plain", Message, Review, ["marker"];
+    StaffDoneCreateUnseen = "staff"."done_create_unseen", Message, Review, ["marker"];
     StaffDoneReject = "staff"."done_reject", Message, Rejected, ["marker"];
     StaffTooLate = "staff"."too_late", Message, Free, ["marker", "state"];
     StaffKeyDropped = "staff"."key_dropped", Message, Free, ["number"];
@@ -147,6 +149,7 @@ texts! {
     StaffOwnerOnly = "staff"."owner_only", Message, Free, [];
     StaffNoSearch = "staff"."no_search", Message, Free, [];
     StaffReasonWanted = "staff"."reason_wanted", Message, Free, [];
+    StaffReasonTooLong = "staff"."reason_too_long", Message, Free, ["max", "got"];
     StaffAlreadyLinked = "staff"."already_linked", Message, Free, ["number", "marker"];
     StaffPaused = "staff"."paused", Message, Free, [];
     StaffResumed = "staff"."resumed", Message, Free, [];
@@ -156,7 +159,7 @@ texts! {
     StaffNoSuchRow = "staff"."no_such_row", Message, Free, ["row"];
     StaffWhyHead = "staff"."why_head", Message, Free, ["marker", "state"];
     StaffMore = "staff"."more", Message, Free, ["count"];
-    StaffHelp = "staff"."help", Message, Free, [];
+    StaffHelp = "staff"."help", Message, Free, ["commands"];
     StaffCaseCandidates = "staff"."case_candidates", Message, Free, ["list"];
     StaffCaseTaken = "staff"."case_taken", Message, Free, ["name", "until"];
     StaffCaseAsked = "staff"."case_asked", Message, Free, ["name", "reason"];
@@ -216,6 +219,8 @@ texts! {
     StaffUsageQueue = "staff"."usage_queue", Message, Free, ["words"];
     StaffUsageTake = "staff"."usage_take", Message, Free, [];
     StaffUsageShow = "staff"."usage_show", Message, Free, [];
+    StaffUsageResend = "staff"."usage_resend", Message, Free, [];
+    StaffUsageReplay = "staff"."usage_replay", Message, Free, [];
     StaffUsageFind = "staff"."usage_find", Message, Free, [];
     StaffNoSuchCase = "staff"."no_such_case", Message, Free, ["case"];
     StaffFindNone = "staff"."find_none", Message, Free, ["text"];
@@ -244,6 +249,8 @@ texts! {
     MenuReplay = "menu"."replay", Message, Free, [];
     MenuTake = "menu"."take", Message, Free, [];
     MenuHandBack = "menu"."hand_back", Message, Free, [];
+    MenuResend = "menu"."resend", Message, Free, [];
+    MenuLetGo = "menu"."let_go", Message, Free, [];
     MenuFind = "menu"."find", Message, Free, [];
     MenuStats = "menu"."stats", Message, Free, [];
 

@@ -371,6 +371,26 @@ fn what_staff_reject_or_link_by_hand_is_watched_while_an_attempt_may_land() {
 }
 
 #[test]
+fn a_watch_looks_often_at_first_then_seldom_and_once_more_at_its_end() {
+    for (spacing, watch) in [(20, 86_400), (1, 30 * 86_400), (20, 30), (600, 3_600)] {
+        let policy = Policy { spacing: seconds(spacing), watch: seconds(watch), ..policy(Promise::Searchable) };
+        let reject = Event::Decided(Decision::Reject { by: 7, reason: "spam".to_owned() });
+        let mut operation = take(&review(ReviewReason::Absent, 1, wire(1, 400, 390)), &reject, NOW, &policy);
+        let mut looks = Vec::new();
+        while let Some(Watch { due_at, .. }) = operation.watch {
+            looks.push(due_at.since(NOW).as_secs());
+            operation = take(&operation, &Event::Missed { asked_at: due_at }, due_at, &policy);
+        }
+        assert_eq!((looks[0], looks.last()), (spacing, Some(&watch)), "{looks:?}");
+        assert!(looks.len() <= 50 && looks.is_sorted(), "{looks:?}");
+        if watch == 86_400 {
+            assert_eq!(looks.iter().filter(|at| **at <= 600).count(), 8, "{looks:?}");
+            assert_eq!(looks.len(), 25, "{looks:?}");
+        }
+    }
+}
+
+#[test]
 fn absence_leads_to_one_repeat_and_then_to_a_human() {
     let policy = Policy { on_absent: OnAbsent::Resend, ..policy(Promise::Searchable) };
     let missed = Event::Missed { asked_at: NOW };

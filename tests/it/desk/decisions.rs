@@ -224,7 +224,7 @@ on_both! {
         world.pass(11 * MINUTE).await;
         assert_eq!(world.desk_reply(REVIEWER, question, "поздно").await, "");
         let said = world.desk_tap_on(REVIEWER, question, "Не хватает данных").await;
-        assert!(said.contains("Время ответа вышло"), "{said}");
+        assert!(said.contains("ответа уже не ждёт"), "{said}");
         assert_eq!(world.state(ANNA).await, "review");
         world.desk_tap(REVIEWER, "Отклонить").await;
         let given_up = world.staff_as(REVIEWER, "/cancel").await;

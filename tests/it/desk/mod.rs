@@ -3,6 +3,7 @@
 mod basics;
 mod cards;
 mod decisions;
+mod hints;
 mod queue;
 mod reminders;
 mod rights;

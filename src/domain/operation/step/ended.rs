@@ -57,7 +57,7 @@ fn report(turn: &mut Turn<'_>, ours: Option<Ticket>, seen: &[Ticket]) -> bool {
 }
 
 fn go_on_watching(turn: &mut Turn<'_>, watch: Watch, that_was_the_last: bool) {
-    let next = turn.next_watch();
+    let next = turn.next_watch(watch.until);
     // The last look is made at the end, or as soon after it as may be.
     let due_at = if turn.at < watch.until { next.min(watch.until) } else { next };
     turn.after.watch = (!that_was_the_last).then_some(Watch { due_at, until: watch.until });

@@ -176,12 +176,17 @@ impl Turn<'_> {
     fn watch_if(&mut self, may_land: bool) {
         self.after.watch = (may_land && self.policy.can_look).then(|| {
             let until = self.at.plus(self.policy.watch);
-            Watch { due_at: self.next_watch().min(until), until }
+            Watch { due_at: self.next_watch(until).min(until), until }
         });
     }
 
-    fn next_watch(&self) -> Timestamp {
-        self.at.plus(self.policy.spacing.max(self.policy.watch / 10))
+    /// The next look of a watch that ends at `until`. Most twins come soon: looks begin as close as the CRM's index
+    /// wants them, each pause is half as long as the watch has lasted, and none is longer than its tenth part. So there
+    /// are never more than a few dozen.
+    fn next_watch(&self, until: Timestamp) -> Timestamp {
+        let watch = self.policy.watch;
+        let lasted = watch.saturating_sub(until.since(self.at));
+        self.at.plus(self.policy.spacing.max((lasted / 2).min(watch / 10)))
     }
 
     /// Since the first loss, or since the latest word to send it: how long it has been tried in vain.
