@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     catalog::{texts::Key, wording::visible},
-    domain::input::Handled,
+    domain::input::{ChatKind, Handled},
     ids::Marker,
     store::{
         StoreError, cards,
@@ -32,6 +32,9 @@ impl Shift<'_> {
     pub(super) async fn command(&self, name: &str, args: &str) -> Result<Handled, StoreError> {
         if name == "cancel" {
             return self.give_up().await;
+        }
+        if name == "help" {
+            return self.help().await;
         }
         let needed = COMMANDS.iter().find(|(known, _)| *known == name).map(|(_, role)| *role);
         if needed.is_none_or(|needed| self.actor.role < needed) {
@@ -57,6 +60,15 @@ impl Shift<'_> {
             "reject" => self.reject(args).await,
             _ => self.say_key(Key::StaffHelp).await,
         }
+    }
+
+    /// What staff may do; in private also what everybody may.
+    async fn help(&self) -> Result<Handled, StoreError> {
+        let desk = self.text(Key::StaffHelp, &[]);
+        if self.chat.kind != ChatKind::Private {
+            return self.say(desk).await;
+        }
+        self.say(format!("{}\n\n{desk}", self.text(Key::DialogHelp, &[]))).await
     }
 
     /// A deed that needs nothing but its case.

@@ -118,14 +118,14 @@ impl Staff {
     }
 
     /// Whether this input answers something a member of staff was asked: their next message in private, their reply to
-    /// the question or the card in a group.
+    /// the question or the card in a group. `/help` is theirs too: they may do more than a client.
     ///
     /// # Errors
     /// [`StoreError`] when the database cannot be used.
     pub async fn awaits(&self, tx: &Tx, input: &Input) -> Result<bool, StoreError> {
         let is_answer = match &input.act {
             Act::Text { .. } => true,
-            Act::Command { name, .. } => name == "cancel",
+            Act::Command { name, .. } => matches!(name.as_str(), "cancel" | "help"),
             _ => false,
         };
         if !is_answer {
@@ -158,8 +158,8 @@ impl Staff {
             }
             Act::Tap { data: Some(data), message, .. } => match Intent::decode(data) {
                 Some(Intent::Case { case, rev, wish }) => shift.tap(case, rev, wish, *message).await,
-                Some(Intent::Queue { page, mine, reason, form }) => {
-                    let asked = typed::Asked { page, mine, reason, form };
+                Some(Intent::Queue { page, hand, reason, form }) => {
+                    let asked = typed::Asked { page, hand, reason, form };
                     shift.turn_page(&asked, *message).await
                 }
                 _ => Ok(refused()),
