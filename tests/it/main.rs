@@ -14,6 +14,7 @@ mod databases;
 mod desk;
 mod dialog;
 mod docs;
+mod field_cases;
 mod kill;
 mod layout;
 mod model;
