@@ -28,6 +28,8 @@ pub enum Counter {
     WebhookDenied,
     /// A webhook request was answered "later": nothing could be stored.
     WebhookPutOff,
+    /// A request came to a path that is nobody's.
+    PathUnknown,
     /// A tap was answered.
     TapsAnswered,
     /// A tap's answer was not taken, or came too late.
@@ -95,7 +97,7 @@ use Counter as C;
 /// Name, help, and the counters under it with their label.
 type Family = (&'static str, &'static str, &'static [(C, &'static str)]);
 
-const FAMILIES: [Family; 16] = [
+const FAMILIES: [Family; 17] = [
     ("zayavka_updates_stored_total", "Updates stored for the first time.", &[(C::UpdatesStored, "")]),
     ("zayavka_updates_repeated_total", "Updates skipped because they were stored before.", &[(C::UpdatesRepeated, "")]),
     (
@@ -115,6 +117,11 @@ const FAMILIES: [Family; 16] = [
         "zayavka_webhook_put_off_total",
         "Webhook requests answered 503: not stored, Telegram brings them again.",
         &[(C::WebhookPutOff, "")],
+    ),
+    (
+        "zayavka_unknown_paths_total",
+        "Requests to a path that is nobody's; many of them may be Telegram at an old webhook address.",
+        &[(C::PathUnknown, "")],
     ),
     (
         "zayavka_taps_total",

@@ -8,7 +8,10 @@ use self::field::Around;
 use crate::{
     catalog::{mapping, problem::Problems},
     config::reader::{Document, Item, Section},
-    domain::form::{ContactTemplate, Field, Form, FormVersion, TicketTemplate},
+    domain::{
+        form::{ContactTemplate, Field, Form, FormVersion, TicketTemplate},
+        moment,
+    },
 };
 
 /// Most questions of one form.
@@ -42,14 +45,24 @@ fn read(document: &Document<'_>) -> Option<Form> {
     }
     let intro = shown(&root, "intro", LONGEST_INTRO).unwrap_or_default();
     let currency = shown(&root, "currency", 8).unwrap_or_else(|| CURRENCY.to_owned());
-    let fields = fields(&root, &currency);
+    let fields = fields(&root, field::Terms { currency: &currency, utc_offset: utc_offset(&root) });
     let ticket = ticket(&root, &fields);
     root.finish();
     let version = FormVersion(String::new());
     Some(Form { id: id?, version, title: title?, intro, fields, ticket: ticket? }.sealed())
 }
 
-fn fields(root: &Section<'_>, currency: &str) -> Vec<Field> {
+/// The zone of the form's times.
+fn utc_offset(root: &Section<'_>) -> i16 {
+    let Some(item) = root.take("utc_offset") else { return moment::DEFAULT_OFFSET };
+    let Some(text) = item.string() else { return moment::DEFAULT_OFFSET };
+    moment::offset(text.trim()).unwrap_or_else(|| {
+        item.error(format!("`utc_offset` cannot be `{text}`"), "\"+03:00\", from -14:00 to +14:00");
+        moment::DEFAULT_OFFSET
+    })
+}
+
+fn fields(root: &Section<'_>, terms: field::Terms<'_>) -> Vec<Field> {
     let sections = root.tables("field");
     if sections.is_empty() && !root.has("field") {
         root.missing("field", "at least one question: [[field]] with id, kind and ask");
@@ -67,7 +80,7 @@ fn fields(root: &Section<'_>, currency: &str) -> Vec<Field> {
             section.error("id", format!("there are two fields `{id}`"), "an answer is kept under its field's id");
         }
         let around = Around { earlier: &read, ids: &ids, place };
-        if let Some(field) = field::read(&section, currency, around) {
+        if let Some(field) = field::read(&section, terms, around) {
             read.push(field);
         }
         section.finish();

@@ -36,6 +36,24 @@ pub(super) struct ListArgs {
     /// Only what --as works on.
     #[arg(long)]
     mine: bool,
+    /// Only what this person has taken, by numeric id, or `none` for what nobody has.
+    #[arg(long, value_name = "ID", value_parser = owner, conflicts_with = "mine")]
+    owner: Option<Owner>,
+}
+
+/// Whose cases are listed.
+#[derive(Debug, Clone, Copy)]
+enum Owner {
+    Nobody,
+    Person(UserId),
+}
+
+fn owner(text: &str) -> Result<Owner, String> {
+    if text == "none" {
+        return Ok(Owner::Nobody);
+    }
+    let id = text.parse::<i64>().ok().filter(|id| *id > 0).ok_or("a numeric id, or none")?;
+    Ok(Owner::Person(UserId(id)))
 }
 
 /// A case with its operation, as it is shown.
@@ -96,8 +114,12 @@ pub(super) async fn list(desk: &Desk, args: &ListArgs, who: Option<i64>) -> Resu
         eprintln!("--mine needs --as");
         return Err(Exit::Usage);
     }
-    let taken_by = who.map(UserId).filter(|_| args.mine);
-    let filter = Filter { form: args.form.clone(), word: args.reason.clone(), taken_by };
+    let (taken_by, untaken) = match args.owner {
+        Some(Owner::Nobody) => (None, true),
+        Some(Owner::Person(user)) => (Some(user), false),
+        None => (who.map(UserId).filter(|_| args.mine), false),
+    };
+    let filter = Filter { form: args.form.clone(), word: args.reason.clone(), taken_by, untaken };
     let (db, bot, page) = (desk.store.reader(), desk.staff.bot, args.page.max(1));
     let trouble = |error: StoreError| Desk::trouble(&error);
     let total = cases::count_open(db, bot, &filter).await.map_err(trouble)?;

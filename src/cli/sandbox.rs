@@ -10,7 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use self::{child::Service, folder::Folder};
 use super::Exit;
-use crate::sandbox::{Listen, STAFF, ServiceControl, World, WorldOptions};
+use crate::sandbox::{CLIENTS, Listen, STAFF, ServiceControl, World, WorldOptions};
 
 #[derive(Debug, Args)]
 pub(super) struct SandboxArgs {
@@ -59,6 +59,7 @@ async fn start(args: &SandboxArgs, json: bool) -> Result<(), String> {
     let world = World::start(WorldOptions {
         listen: args.listen.map_or(Listen::Default, Listen::Exact),
         service: service.clone().map(|service| service as Arc<dyn ServiceControl>),
+        open: args.world_only,
         ..WorldOptions::default()
     })
     .await
@@ -116,7 +117,7 @@ fn announce(world: &World, args: &SandboxArgs, json: bool) {
         let line = serde_json::json!({
             "page": world.page_url(), "api_url": world.api_url(), "crm_base_url": world.crm_base_url(),
             "base_url": world.crm_base_url(), "token": world.token(), "crm_token": world.crm_token(),
-            "staff_chat": world.staff_chat(),
+            "staff_chat": world.staff_chat(), "clients": CLIENTS, "owners": [STAFF[0]], "reviewers": [STAFF[1]],
         });
         println!("{line}");
         return;

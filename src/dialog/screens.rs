@@ -6,7 +6,7 @@ use crate::{
     catalog::texts::{Key, Texts},
     domain::{
         draft::{Draft, DraftState},
-        form::{Field, FieldKind, Form, summary_lines},
+        form::{Choice, Field, FieldKind, Form, summary_lines},
         notice::{Button, Keyboard, ReplyButton, Words},
     },
     telegram::{
@@ -56,7 +56,8 @@ impl Screens<'_> {
         match &field.kind {
             FieldKind::Phone { .. } => return self.phone(field, text),
             FieldKind::Choice { choices } => {
-                let labels = choices.iter().enumerate().map(|(i, choice)| (i, choice.button())).collect();
+                text.push_str(&prices(choices, page));
+                let labels = choices.iter().enumerate().map(|(i, choice)| (i, choice.label.clone())).collect();
                 self.pages(&mut rows, labels, page);
             }
             FieldKind::Slot { slots } => {
@@ -169,6 +170,14 @@ impl Screens<'_> {
         rows.push(vec![self.button(self.text(Key::DialogBack), Wish::Summary)]);
         Words::with_buttons(self.text(Key::DialogEditWhich), rows)
     }
+}
+
+/// What a page of choices costs, a line each. A button carries the label alone: a phone would cut the price off.
+fn prices(choices: &[Choice], page: usize) -> String {
+    let page = page.min(choices.len().div_ceil(PAGE).max(1) - 1);
+    let shown = choices.iter().skip(page * PAGE).take(PAGE);
+    let lines: Vec<_> = shown.filter(|choice| choice.price.is_some()).map(Choice::listed).collect();
+    if lines.is_empty() { String::new() } else { format!("\n\n{}", lines.join("\n")) }
 }
 
 /// A question as a button's label.

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
+use super::moment::Begins;
 use crate::clock::Timestamp;
 
 /// What a choice costs: whole units, as the form states them.
@@ -56,6 +57,9 @@ pub enum Answer {
         id: String,
         /// What the button said.
         label: String,
+        /// When it begins, if the form said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        begins: Option<Begins>,
     },
     /// Consent to a text.
     Consent {
@@ -78,6 +82,8 @@ impl Answer {
     pub fn display(&self) -> String {
         match self {
             Self::Choice { label, price: Some(price), .. } => format!("{label} — {price}"),
+            // People read the hour on their own clock: whose hour it is has to stand beside it.
+            Self::Slot { label, begins: Some(begins), .. } => format!("{label} ({})", begins.zone()),
             Self::Consent { .. } => "✓".to_owned(),
             Self::Skipped => "—".to_owned(),
             Self::Date(iso) => match iso.split('-').collect::<Vec<_>>()[..] {

@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     answer::{Answer, Answers, Price},
     condition::Condition,
+    moment::Begins,
 };
 
 /// Most characters a text answer may have: what one Telegram message holds.
@@ -127,9 +128,9 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// What the button says: the label, and the price if there is one.
+    /// The label, and the price if there is one: how the question lists it.
     #[must_use]
-    pub fn button(&self) -> String {
+    pub fn listed(&self) -> String {
         self.answer().display()
     }
 
@@ -149,13 +150,17 @@ pub struct Slot {
     pub label: String,
     /// How many submitted drafts may hold it, from 1.
     pub places: u32,
+    /// When it begins, if its id is a time. Left out of the form's version while the zone is the usual one, so that
+    /// drafts of earlier releases find their form unchanged.
+    #[serde(default, skip_serializing_if = "Begins::is_usual")]
+    pub begins: Option<Begins>,
 }
 
 impl Slot {
     /// The answer that taking this slot gives.
     #[must_use]
     pub fn answer(&self) -> Answer {
-        Answer::Slot { id: self.id.clone(), label: self.label.clone() }
+        Answer::Slot { id: self.id.clone(), label: self.label.clone(), begins: self.begins }
     }
 }
 

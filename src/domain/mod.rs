@@ -11,6 +11,7 @@ pub mod form;
 pub mod answer;
 pub mod blank;
 pub mod condition;
+pub mod moment;
 pub mod phone;
 pub mod validate;
 

@@ -53,11 +53,12 @@ pub fn normalise(typed: &str, region: Option<&str>) -> Option<String> {
     at_home.then(|| international(&format!("{}{digits}", region.country), None)).flatten()
 }
 
-/// A shared contact's number: always international, with or without its plus sign.
+/// A shared contact's number: international, with or without its plus sign. Only what no country's number can be is
+/// read by the form's region: some clients pass on the number as its owner writes it at home.
 #[must_use]
-pub fn from_contact(number: &str) -> Option<String> {
+pub fn from_contact(number: &str, region: Option<&str>) -> Option<String> {
     let (_, digits) = digits_of(number)?;
-    international(&digits, None)
+    international(&digits, region)
 }
 
 fn international(digits: &str, region: Option<&str>) -> Option<String> {
@@ -170,9 +171,18 @@ mod tests {
 
     #[test]
     fn a_shared_contact_needs_no_plus_sign() {
-        assert_eq!(from_contact("79991234567").as_deref(), Some("+79991234567"));
-        assert_eq!(from_contact("+4930901820").as_deref(), Some("+4930901820"));
-        assert_eq!(from_contact("hello"), None);
+        for region in [Some("RU"), Some("US"), None] {
+            assert_eq!(from_contact("79991234567", region).as_deref(), Some("+79991234567"));
+            assert_eq!(from_contact("+4930901820", region).as_deref(), Some("+4930901820"));
+            assert_eq!(from_contact("84912345678", region).as_deref(), Some("+84912345678"), "Vietnam, not Moscow");
+            assert_eq!(from_contact("hello", region), None);
+        }
+    }
+
+    #[test]
+    fn a_contact_written_as_at_home_is_read_by_the_region_of_the_form() {
+        assert_eq!(from_contact("8 (999) 123-45-67", Some("RU")).as_deref(), Some("+79991234567"));
+        assert_eq!(from_contact("+89991234567", Some("RU")).as_deref(), Some("+79991234567"));
     }
 
     proptest! {
@@ -182,14 +192,14 @@ mod tests {
                 if let Some(read) = normalise(&typed, region) {
                     prop_assert!(read.len() >= 9 && read.len() <= 16, "{}", read);
                     prop_assert_eq!(normalise(&read, region), Some(read.clone()));
-                    prop_assert_eq!(from_contact(&read), Some(read));
+                    prop_assert_eq!(from_contact(&read, region), Some(read));
                 }
             }
         }
 
         #[test]
         fn any_text_is_read_or_refused_without_harm(typed in ".*") {
-            let _ = (normalise(&typed, Some("RU")), from_contact(&typed));
+            let _ = (normalise(&typed, Some("RU")), from_contact(&typed, Some("RU")));
         }
     }
 }

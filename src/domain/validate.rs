@@ -95,13 +95,15 @@ pub fn validate(field: &Field, reply: &Reply, now: Timestamp) -> Result<Answer, 
         FieldKind::Text { min, max } => text(words(reply)?, *min, *max).map(Answer::Text),
         FieldKind::Phone { region } => match reply {
             Reply::Contact { own: false, .. } => Err(Hint::ForeignContact),
-            Reply::Contact { phone, own: true } => phone::from_contact(phone).map(Answer::Phone).ok_or(Hint::NotAPhone),
+            Reply::Contact { phone, own: true } => {
+                phone::from_contact(phone, region.as_deref()).map(Answer::Phone).ok_or(Hint::NotAPhone)
+            }
             other => phone::normalise(seen(other)?, region.as_deref()).map(Answer::Phone).ok_or(Hint::NotAPhone),
         },
         FieldKind::Email => email(seen(reply)?).map(Answer::Email).ok_or(Hint::NotAnEmail),
         FieldKind::Choice { choices } => match reply {
             Reply::Choice(id) => choices.iter().find(|c| c.id == *id).map(Choice::answer).ok_or(Hint::NotAChoice),
-            Reply::Text(typed) => picked(choices, typed, |c| vec![c.label.clone(), c.button()]).map(Choice::answer),
+            Reply::Text(typed) => picked(choices, typed, |c| vec![c.label.clone(), c.listed()]).map(Choice::answer),
             _ => Err(Hint::PressAButton),
         },
         FieldKind::Slot { slots } => match reply {

@@ -54,6 +54,9 @@ impl Shift<'_> {
 
     /// Whether an act answers what this person was asked.
     pub(super) async fn is_awaited(&self, act: &Act) -> Result<bool, StoreError> {
+        if matches!(act, Act::Command { name, .. } if name == "help") {
+            return Ok(true);
+        }
         let Some(step) = steps::find(self.tx.as_ref(), self.place(), self.now).await? else { return Ok(false) };
         if let Act::Command { .. } = act {
             return Ok(true);

@@ -169,8 +169,8 @@ impl Staff {
             }
             Act::Tap { data: Some(data), message, .. } => match Intent::decode(data) {
                 Some(Intent::Case { case, rev, wish }) => shift.tap(case, rev, wish, *message).await,
-                Some(Intent::Queue { page, mine, reason, form }) => {
-                    let asked = typed::Asked { page, mine, reason, form };
+                Some(Intent::Queue { page, hand, reason, form }) => {
+                    let asked = typed::Asked { page, hand, reason, form };
                     shift.turn_page(&asked, *message).await
                 }
                 _ => Ok(refused()),

@@ -29,7 +29,7 @@ use crate::{
         operations::{self, Stored},
         outbox, settings,
     },
-    telegram::button::Intent,
+    telegram::button::{Hand, Intent},
 };
 
 /// Cases on one page.
@@ -80,11 +80,13 @@ impl Shift<'_> {
     async fn page(&self, asked: &Asked) -> Result<Words, StoreError> {
         let (db, bot) = (self.tx.as_ref(), self.staff.bot);
         let given = |word: &str| (!word.is_empty()).then(|| word.to_owned());
-        let filter = Filter {
-            form: given(&asked.form),
-            word: given(&asked.reason),
-            taken_by: asked.mine.then_some(self.actor.id),
+        let taken_by = match asked.hand {
+            Hand::Mine => Some(self.actor.id),
+            Hand::Of(user) => Some(user),
+            Hand::Any | Hand::Nobody => None,
         };
+        let untaken = asked.hand == Hand::Nobody;
+        let filter = Filter { form: given(&asked.form), word: given(&asked.reason), taken_by, untaken };
         let total = cases::count_open(db, bot, &filter).await?;
         if total == 0 {
             let all = filter == Filter::default();
@@ -106,7 +108,7 @@ impl Shift<'_> {
         let turn = |key: Key, page: u64| {
             let page = u32::try_from(page).unwrap_or(1);
             let intent =
-                Intent::Queue { page, mine: asked.mine, reason: asked.reason.clone(), form: asked.form.clone() };
+                Intent::Queue { page, hand: asked.hand, reason: asked.reason.clone(), form: asked.form.clone() };
             Button::data(self.text(key, &[]), intent.encode())
         };
         let mut row = Vec::new();

@@ -3,6 +3,8 @@
 use crate::{
     catalog::wording::clean,
     domain::{blank, review::WORDS},
+    ids::UserId,
+    telegram::button::Hand,
 };
 
 /// Longest reason, in characters: a client's card and the journal hold it whole.
@@ -36,16 +38,32 @@ pub(super) fn number(typed: &str) -> Option<Number> {
 #[must_use]
 pub fn ticket(typed: &str) -> Option<String> {
     let typed = typed.trim().trim_matches(|c| matches!(c, '<' | '>' | '"' | '«' | '»' | '.' | ','));
-    let part = if typed.contains("://") {
-        let path = typed.split(['?', '#']).next().unwrap_or(typed).trim_end_matches('/');
-        path.rsplit('/').next().unwrap_or_default()
-    } else {
-        typed
-    };
+    let part = typed.split_once("://").map_or(typed, |(_, link)| in_link(link));
     let number = part.trim_start_matches(['#', '№']).trim_start_matches("No").trim_start_matches('.').trim();
     let plain = !number.is_empty() && number.len() <= 64 && !number.contains(char::is_whitespace);
     (plain && number.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | ':' | '.')))
         .then(|| number.to_owned())
+}
+
+/// Names under which systems put a ticket's number behind the question mark of its page.
+const NAMES: [&str; 5] = ["id", "ticket", "ticket_id", "issue", "number"];
+
+/// The number in a page's address, without its scheme: the last part of the path; else what the query calls an id, as in
+/// `Display.html?id=7`; else the last part of the fragment, as in `/#ticket/zoom/7`.
+fn in_link(link: &str) -> &str {
+    let (before, fragment) = link.split_once('#').unwrap_or((link, ""));
+    let (page, query) = before.split_once('?').unwrap_or((before, ""));
+    let path = page.split_once('/').map_or("", |(_host, path)| path);
+    let counts = |part: &&str| part.contains(|c: char| c.is_ascii_digit()) && !part.contains('.');
+    let named = query.split('&').filter_map(|pair| pair.split_once('=')).find(|(name, _)| NAMES.contains(name));
+    let parts = [Some(end(path)).filter(counts), named.map(|(_, value)| value), Some(end(fragment)).filter(counts)];
+    // A page that is about a ticket and names what is done with it: `/tickets/7/edit`.
+    parts.into_iter().flatten().next().or_else(|| path.split('/').rev().find(counts)).unwrap_or_else(|| end(path))
+}
+
+/// The last part of a path.
+fn end(path: &str) -> &str {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
 }
 
 /// Why some words are no reason.
@@ -75,12 +93,13 @@ pub fn reason(typed: &str) -> Result<String, NoReason> {
 pub(super) struct Asked {
     /// Counted from 1.
     pub(super) page: u32,
-    pub(super) mine: bool,
+    pub(super) hand: Hand,
     pub(super) reason: String,
     pub(super) form: String,
 }
 
-/// Reads `[page] [form:x] [reason:x] [mine]`; `None` when a word is none of these.
+/// Reads `[page] [form:x] [reason:x] [mine] [owner:x]`; `None` when a word is none of these. An owner is a numeric id, or
+/// `none` for what nobody has taken.
 pub(super) fn asked(args: &str) -> Option<Asked> {
     let mut asked = Asked { page: 1, ..Asked::default() };
     for word in args.split_whitespace() {
@@ -88,7 +107,12 @@ pub(super) fn asked(args: &str) -> Option<Asked> {
         if let Ok(page) = word.parse::<u32>() {
             asked.page = page.clamp(1, 100_000);
         } else if matches!(lower.as_str(), "mine" | "мои" | "мое" | "моё") {
-            asked.mine = true;
+            asked.hand = Hand::Mine;
+        } else if let Some(owner) = lower.strip_prefix("owner:") {
+            asked.hand = match owner {
+                "none" | "никто" => Hand::Nobody,
+                id => Hand::Of(UserId(id.parse::<i64>().ok().filter(|id| *id > 0)?)),
+            };
         } else if let Some(reason) = lower.strip_prefix("reason:") {
             asked.reason = WORDS.iter().find(|word| **word == reason)?.to_string();
         } else if let Some(form) = word.strip_prefix("form:") {
@@ -115,6 +139,12 @@ mod tests {
             ("№1001.", Some("1001")),
             ("https://crm.example.ru/tickets/1001", Some("1001")),
             ("<https://crm.example.ru/tickets/1001/?tab=a#x>", Some("1001")),
+            ("https://rt.example.ru/Ticket/Display.html?id=7", Some("7")),
+            ("https://zammad.example.ru/#ticket/zoom/17", Some("17")),
+            ("https://redmine.example.ru:3000/issues/42#note-3", Some("42")),
+            ("https://b24.example.ru/crm/lead/details/9/", Some("9")),
+            ("https://crm.example.ru/tickets/1001/edit", Some("1001")),
+            ("https://crm7.example.ru/", None),
             ("HD-17", Some("HD-17")),
             ("", None),
             ("#", None),
@@ -158,9 +188,17 @@ mod tests {
         let page = |page| Asked { page, ..Asked::default() };
         assert_eq!(asked(""), Some(page(1)));
         assert_eq!(asked(" 3 "), Some(page(3)));
-        let full = Asked { page: 2, mine: true, reason: "blind".into(), form: "consultation".into() };
+        let full = Asked { page: 2, hand: Hand::Mine, reason: "blind".into(), form: "consultation".into() };
         assert_eq!(asked("mine reason:Blind 2 form:consultation"), Some(full));
-        for wrong in ["reason:moon", "form:", "form:a.b", "what"] {
+        for (typed, hand) in [
+            ("owner:42", Hand::Of(UserId(42))),
+            ("owner:none", Hand::Nobody),
+            ("Owner:никто", Hand::Nobody),
+            ("мои", Hand::Mine),
+        ] {
+            assert_eq!(asked(typed), Some(Asked { hand, ..page(1) }), "{typed}");
+        }
+        for wrong in ["reason:moon", "form:", "form:a.b", "what", "owner:", "owner:@anna", "owner:-5"] {
             assert_eq!(asked(wrong), None, "{wrong}");
         }
     }

@@ -31,6 +31,25 @@ pub enum Answer {
     },
 }
 
+/// What stands where a token was.
+const HIDDEN: &str = "•••";
+
+impl Answer {
+    /// The same with a token taken out of every word that may be logged or shown: whole, or without the bot's number.
+    #[must_use]
+    pub fn without(self, token: &str) -> Self {
+        let secret = token.split_once(':').map_or(token, |(_, secret)| secret);
+        let hush =
+            |text: String| if secret.is_empty() { text } else { text.replace(token, HIDDEN).replace(secret, HIDDEN) };
+        match self {
+            Self::Refused(refusal) => Self::Refused(Refusal { description: hush(refusal.description), ..refusal }),
+            Self::NotSent { detail } => Self::NotSent { detail: hush(detail) },
+            Self::Lost { detail } => Self::Lost { detail: hush(detail) },
+            other @ (Self::Ok(_) | Self::Unreadable { .. }) => other,
+        }
+    }
+}
+
 /// A refusal in the Bot API's own words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refusal {
@@ -79,5 +98,27 @@ pub fn read(status: u16, body: &[u8]) -> Answer {
             moved_to: wire.parameters.and_then(|p| p.migrate_to_chat_id).map(ChatId),
         }),
         Err(_) => Answer::Unreadable { status },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_a_server_repeats_is_taken_out() {
+        let token = "42:AAsecret_part";
+        let said = |description: &str| {
+            Answer::Refused(Refusal { code: 404, description: description.into(), ..Refusal::default() })
+        };
+        for (answer, shown) in [
+            (said("no /bot42:AAsecret_part/getMe here"), said("no /bot•••/getMe here")),
+            (said("AAsecret_part is unknown"), said("••• is unknown")),
+            (said("Not Found"), said("Not Found")),
+            (Answer::Lost { detail: "at 42:AAsecret_part".into() }, Answer::Lost { detail: "at •••".into() }),
+            (Answer::NotSent { detail: "to AAsecret_part".into() }, Answer::NotSent { detail: "to •••".into() }),
+        ] {
+            assert_eq!(answer.without(token), shown);
+        }
     }
 }

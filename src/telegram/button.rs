@@ -3,7 +3,10 @@
 
 use uuid::Uuid;
 
-use crate::ids::{ConfirmVersion, DraftId};
+use crate::{
+    domain::review::WORDS,
+    ids::{ConfirmVersion, DraftId, UserId},
+};
 
 /// Telegram's limit, in bytes of UTF-8. Source: Bot API, `InlineKeyboardButton.callback_data`.
 pub const LIMIT: usize = 64;
@@ -47,13 +50,47 @@ pub enum Intent {
     Queue {
         /// Counted from 1.
         page: u32,
-        /// Only what the presser works on.
-        mine: bool,
-        /// Only this reason; empty for all.
+        /// Only what is in this hand.
+        hand: Hand,
+        /// Only this reason, one of [`WORDS`]; empty for all.
         reason: String,
         /// Only this form; empty for all.
         form: String,
     },
+}
+
+/// In whose hand a case is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Hand {
+    /// Whoever's, or nobody's.
+    #[default]
+    Any,
+    /// The presser's.
+    Mine,
+    /// Nobody's: it waits to be taken.
+    Nobody,
+    /// This person's.
+    Of(UserId),
+}
+
+impl Hand {
+    fn encode(self) -> String {
+        match self {
+            Self::Any => String::new(),
+            Self::Mine => "m".to_owned(),
+            Self::Nobody => "n".to_owned(),
+            Self::Of(user) => user.to_string(),
+        }
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        Some(match text {
+            "" => Self::Any,
+            "m" => Self::Mine,
+            "n" => Self::Nobody,
+            other => Self::Of(UserId(number(other)?)),
+        })
+    }
 }
 
 /// What a person wants of a draft.
@@ -191,9 +228,11 @@ impl Intent {
                 let number = number.map(|n| format!(".{n}")).unwrap_or_default();
                 format!("{letter}{case}.{rev}{number}")
             }
-            Self::Queue { page, mine, reason, form } => {
-                let mine = if *mine { "m" } else { "" };
-                format!("Q{page}.{mine}.{reason}.{form}")
+            Self::Queue { page, hand, reason, form } => {
+                // One letter for a reason: with a person's number beside it a word would not fit.
+                let reason = WORDS.iter().zip('a'..).find(|(word, _)| **word == reason.as_str());
+                let reason = reason.map(|(_, letter)| letter.to_string()).unwrap_or_default();
+                format!("Q{page}.{}.{reason}.{form}", hand.encode())
             }
         }
     }
@@ -212,8 +251,10 @@ impl Intent {
             'Q' => {
                 let mut parts = rest.splitn(4, '.');
                 let page = u32::try_from(number(parts.next()?)?).ok()?;
-                let mine = parts.next()? == "m";
-                Self::Queue { page, mine, reason: parts.next()?.to_owned(), form: parts.next()?.to_owned() }
+                let (hand, letter) = (Hand::read(parts.next()?)?, parts.next()?);
+                let reason = WORDS.iter().zip('a'..).find(|(_, known)| letter.chars().eq([*known]));
+                let reason = reason.map(|(word, _)| (*word).to_owned()).unwrap_or_default();
+                Self::Queue { page, hand, reason, form: parts.next()?.to_owned() }
             }
             'A'..='Z' => {
                 let (case, rest) = rest.split_once('.')?;
@@ -303,6 +344,11 @@ mod tests {
                 CaseWish::Why,
             ]),
         ];
+        let hand = prop_oneof![
+            prop::sample::select(vec![Hand::Any, Hand::Mine, Hand::Nobody]),
+            (0_i64..1 << 52).prop_map(|user| Hand::Of(UserId(user))),
+        ];
+        let reason = prop::sample::select([&WORDS[..], &[""]].concat()).prop_map(str::to_owned);
         let draft = any::<u128>().prop_map(|bits| DraftId(Uuid::from_u128(bits)));
         // Revisions and case numbers stay below 2^53: they are counted one by one.
         prop_oneof![
@@ -318,8 +364,8 @@ mod tests {
             }),
             "[a-z0-9_-]{1,32}".prop_map(|form| Intent::Begin { form }),
             (0_i64..1 << 53, 0_i64..1 << 53, case_wish).prop_map(|(case, rev, wish)| Intent::Case { case, rev, wish }),
-            (any::<u32>(), any::<bool>(), "[a-z_]{0,13}", "[a-z0-9_-]{0,32}")
-                .prop_map(|(page, mine, reason, form)| { Intent::Queue { page, mine, reason, form } }),
+            (any::<u32>(), hand, reason, "[a-z0-9_-]{0,32}")
+                .prop_map(|(page, hand, reason, form)| { Intent::Queue { page, hand, reason, form } }),
         ]
     }
 

@@ -68,14 +68,14 @@ impl Telegram {
         })
     }
 
-    /// Calls a method with a payload.
+    /// Calls a method with a payload. No answer holds our token, whatever a server repeats of the address it was asked at.
     pub async fn call<P: Serialize + Sync>(&self, method: &str, payload: &P) -> Answer {
-        self.send(&self.calls, method, payload).await
+        self.send(&self.calls, method, payload).await.without(self.token.expose_secret())
     }
 
     /// Calls a method whose answer may take the server's long-poll time.
     pub async fn poll<P: Serialize + Sync>(&self, method: &str, payload: &P) -> Answer {
-        self.send(&self.polls, method, payload).await
+        self.send(&self.polls, method, payload).await.without(self.token.expose_secret())
     }
 
     /// The server's own time as its answers tell it, in Unix seconds; `None` where it cannot be reached or does not say.

@@ -6,7 +6,6 @@ use teloxide::{
     types::{
         CallbackQueryId, ChatId as TgChat, CopyTextButton, ForceReply, InlineKeyboardButton, InlineKeyboardButtonKind,
         InlineKeyboardMarkup, KeyboardButton, KeyboardMarkup, KeyboardRemove, MessageId as TgMessage, ReplyMarkup,
-        ThreadId,
     },
 };
 
@@ -37,13 +36,14 @@ impl std::fmt::Display for Unsayable {
 pub fn send(chat: ChatId, thread: Option<i64>, words: &Words) -> Result<Value, Unsayable> {
     check_text(&words.text)?;
     let mut payload = SendMessage::new(TgChat(chat.0), words.text.clone());
-    // General is written to by naming no topic; its number 1 is refused.
-    payload.message_thread_id = thread
-        .filter(|thread| *thread != 1)
-        .and_then(|thread| i32::try_from(thread).ok())
-        .map(|thread| ThreadId(TgMessage(thread)));
     payload.reply_markup = markup(&words.keyboard)?;
-    to_value(&payload)
+    let mut payload = to_value(&payload)?;
+    // General is written to by naming no topic; its number 1 is refused. Numbers of topics and messages outgrow the
+    // library's 32 bits, so they are written here.
+    if let Some(thread) = thread.filter(|thread| *thread != 1) {
+        payload["message_thread_id"] = thread.into();
+    }
+    Ok(payload)
 }
 
 /// The payload of `editMessageText`. Only buttons under a message can be edited with it.
@@ -52,12 +52,13 @@ pub fn send(chat: ChatId, thread: Option<i64>, words: &Words) -> Result<Value, U
 /// [`Unsayable`] when a limit of Telegram's is exceeded.
 pub fn edit(chat: ChatId, message: MessageId, words: &Words) -> Result<Value, Unsayable> {
     check_text(&words.text)?;
-    let number = i32::try_from(message.0).map_err(|_| Unsayable(format!("message number {message}")))?;
-    let mut payload = EditMessageText::new(TgChat(chat.0), TgMessage(number), words.text.clone());
+    let mut payload = EditMessageText::new(TgChat(chat.0), TgMessage(0), words.text.clone());
     if let Keyboard::Inline(rows) = &words.keyboard {
         payload.reply_markup = Some(inline(rows)?);
     }
-    to_value(&payload)
+    let mut payload = to_value(&payload)?;
+    payload["message_id"] = message.0.into();
+    Ok(payload)
 }
 
 /// The payload of `answerCallbackQuery`. The text is cut rather than lost.
@@ -155,6 +156,28 @@ mod tests {
         let payload = send(ChatId(7), Some(12), &contact).unwrap();
         assert_eq!(payload["message_thread_id"], json!(12));
         assert_eq!(payload["reply_markup"]["keyboard"], json!([[{"text": "Поделиться", "request_contact": true}]]));
+    }
+
+    #[test]
+    fn numbers_of_any_size_arrive_whole() {
+        let (large, words) = ((1_i64 << 52) - 1, Words::plain("x"));
+        for thread in [2, 3_895_315_077, large] {
+            let payload = send(ChatId(-large), Some(thread), &words).unwrap();
+            assert_eq!(payload, json!({"chat_id": -large, "text": "x", "message_thread_id": thread}));
+        }
+        for message in [1, i64::from(i32::MAX) + 1, large] {
+            let payload = edit(ChatId(large), MessageId(message), &words).unwrap();
+            assert_eq!(payload, json!({"chat_id": large, "message_id": message, "text": "x"}));
+        }
+    }
+
+    #[test]
+    fn a_toast_is_never_cached() {
+        // With a cache a repeated tap would be answered by the client alone, and never reach us.
+        assert_eq!(
+            toast("c", Some(&"я".repeat(300)), false).unwrap(),
+            json!({"callback_query_id": "c", "text": "я".repeat(TOAST_LIMIT)})
+        );
     }
 
     #[test]

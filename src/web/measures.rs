@@ -3,23 +3,50 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{
-    extract::State,
+    extract::{Extension, State},
     http::header,
     response::{IntoResponse, Response},
 };
-use tokio::time::timeout;
+use tokio::{sync::Mutex, time::timeout};
 
 use super::{Web, health};
 use crate::{
     clock::Timestamp,
     metrics::Page,
-    store::gauges::{self, Gauges},
+    store::{
+        StoreError,
+        figures::{self, Figures},
+        gauges::{self, Gauges},
+    },
 };
 
 /// The longest the gauges may take; without them the page tells what it knows.
 const GAUGES_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(super) async fn metrics(State(web): State<Arc<Web>>) -> Response {
+/// What "the day" is: the last 24 hours, so that a figure never falls to nothing at midnight.
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// How long the day's figures stand: they are counted from many rows, and nobody needs them by the second.
+const DAY_STANDS: Duration = Duration::from_secs(60);
+
+/// The day's figures as they were counted last, and when.
+#[derive(Debug, Default)]
+pub(super) struct Day(Mutex<Option<(Timestamp, Figures)>>);
+
+impl Day {
+    async fn figures(&self, web: &Web) -> Result<Figures, StoreError> {
+        let (inbox, now) = (&web.inbox, web.inbox.clock.now());
+        let mut known = self.0.lock().await;
+        if let Some((_, figures)) = known.as_ref().filter(|(at, _)| *at <= now && now.since(*at) < DAY_STANDS) {
+            return Ok(figures.clone());
+        }
+        let fresh = figures::since(inbox.store.reader(), inbox.bot, now.minus(DAY), now).await?;
+        *known = Some((now, fresh.clone()));
+        Ok(fresh)
+    }
+}
+
+pub(super) async fn metrics(State(web): State<Arc<Web>>, Extension(day): Extension<Arc<Day>>) -> Response {
     let mut page = Page::of_this_process();
     let version = [(env!("CARGO_PKG_VERSION"), 1)];
     page.gauge_by("zayavka_build_info", "The running version.", "version", version);
@@ -36,6 +63,11 @@ pub(super) async fn metrics(State(web): State<Arc<Web>>) -> Response {
     page.gauge("zayavka_database_up", "Whether the gauges could be read.", u64::from(gauges.is_some()));
     if let Some(gauges) = gauges {
         add(&mut page, &gauges, web.inbox.clock.now());
+        match timeout(GAUGES_TIMEOUT, day.figures(&web)).await {
+            Ok(Ok(figures)) => add_day(&mut page, &figures),
+            Ok(Err(error)) => tracing::warn!(%error, "the day's figures could not be read"),
+            Err(_) => tracing::debug!("the day's figures take too long; the page goes without them"),
+        }
     }
     ([(header::CONTENT_TYPE, Page::MEDIA_TYPE), (header::CACHE_CONTROL, "no-store")], page.into_text()).into_response()
 }
@@ -60,4 +92,39 @@ fn add(page: &mut Page, gauges: &Gauges, now: Timestamp) {
     ] {
         page.gauge(name, help, value);
     }
+}
+
+/// The same as `/stats` tells staff, over the last 24 hours.
+fn add_day(page: &mut Page, day: &Figures) {
+    let settled = day.settled;
+    for (name, help, value) in [
+        ("zayavka_day_confirmed", "Versions confirmed in the last 24 hours.", Some(day.confirmed)),
+        ("zayavka_day_tickets", "Tickets that came to be known in the last 24 hours.", Some(day.tickets)),
+        ("zayavka_day_repeated_taps", "Taps on what was confirmed before, in the last 24 hours.", Some(day.repeats)),
+        (
+            "zayavka_day_tap_to_ticket_median_milliseconds",
+            "The middle time from the tap to the ticket, over the last 24 hours.",
+            day.median_ms,
+        ),
+        (
+            "zayavka_day_tap_to_ticket_worst_milliseconds",
+            "The longest time from the tap to the ticket, over the last 24 hours.",
+            day.worst_ms,
+        ),
+    ] {
+        page.gauge(name, help, value);
+    }
+    let how = [
+        ("found", settled.found),
+        ("answered", settled.answered),
+        ("by_staff", settled.by_staff),
+        ("without_ticket", settled.rejected),
+        ("open", settled.open),
+    ];
+    page.gauge_by(
+        "zayavka_day_unknown",
+        "Lost answers of the last 24 hours, by how they were settled.",
+        "settled",
+        how,
+    );
 }

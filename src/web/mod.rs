@@ -19,7 +19,11 @@ mod webhook;
 
 use std::sync::Arc;
 
-use axum::{Router, extract::DefaultBodyLimit, routing::get};
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, Extension},
+    routing::get,
+};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -55,7 +59,7 @@ pub fn router(web: Web) -> Router {
     Router::new()
         .route("/health/live", get(health::live))
         .route("/health/ready", get(health::ready))
-        .route("/metrics", get(measures::metrics))
+        .route("/metrics", get(measures::metrics).layer(Extension(Arc::<measures::Day>::default())))
         // The webhook's path is the operator's: compared as it stands, never read as a pattern.
         .fallback(webhook::receive)
         .layer(DefaultBodyLimit::max(webhook::BODY_LIMIT))

@@ -84,6 +84,7 @@ impl Hook {
 /// Any request that no other route takes: the webhook's, or one to nowhere.
 pub(super) async fn receive(State(web): State<Arc<Web>>, request: Request) -> Response {
     let Some(hook) = web.hook.as_ref().filter(|hook| hook.path == request.uri().path()) else {
+        count(Counter::PathUnknown);
         return StatusCode::NOT_FOUND.into_response();
     };
     if request.method() != Method::POST {

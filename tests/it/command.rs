@@ -128,6 +128,9 @@ async fn the_world_alone_names_the_addresses_for_a_service_of_ones_own() {
     let found =
         http.get(format!("{crm}/tickets?external_id=none")).bearer_auth(sandbox.told["crm_token"].as_str().unwrap());
     assert_eq!(found.send().await.unwrap().json::<Value>().await.unwrap(), json!({ "items": [] }));
+    let anybodys = http.get(format!("{crm}/tickets?external_id=none")).bearer_auth("a token of their own");
+    assert_eq!(anybodys.send().await.unwrap().status(), 200, "the world cannot know their settings");
+    assert_eq!((&sandbox.told["clients"], &sandbox.told["owners"]), (&json!([101, 102]), &json!([9001])));
     assert_eq!(sandbox.get("/state").await["service"], Value::Null);
     sandbox.running.signal("INT");
     sandbox.stopped_well();

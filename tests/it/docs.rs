@@ -147,3 +147,28 @@ fn the_front_pages_are_short() -> Outcome {
     }
     Ok(())
 }
+
+#[test]
+fn every_test_that_holds_a_field_case_exists() -> Outcome {
+    let text = fs::read_to_string(Path::new(ROOT).join("docs/field-cases.md"))?;
+    let (held, rest) = text.split_once(NOT_YET).ok_or("no part for what is not there yet")?;
+    let mut cases = BTreeMap::new();
+    for row in held.lines().filter(|line| line.starts_with("| B") || line.starts_with("| S")) {
+        let (case, tests) =
+            (row.split('|').nth(1).unwrap_or_default().trim(), row.rsplit('|').nth(1).unwrap_or_default());
+        let mut named = 0;
+        for test in tests.split('`').filter(|part| part.contains("::")) {
+            let (file, name) = test.split_once("::").unwrap_or_default();
+            let source =
+                fs::read_to_string(Path::new(ROOT).join(file)).map_err(|why| format!("{case}: {file}: {why}"))?;
+            assert!(source.contains(&format!("fn {name}(")), "{case}: {file} has no test {name}");
+            named += 1;
+        }
+        assert!(named > 0, "{case} is held by no test");
+        assert!(cases.insert(case.to_owned(), named).is_none(), "{case} stands there twice");
+    }
+    assert!(cases.len() > 90, "only {} cases were found", cases.len());
+    let elsewhere = rest.lines().filter(|line| line.starts_with("| B") || line.starts_with("| S")).count();
+    assert!(elsewhere < 10, "{elsewhere} cases are held by nothing");
+    Ok(())
+}

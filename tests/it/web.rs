@@ -67,6 +67,11 @@ async fn by_webhook_two_taps_and_a_redelivery_make_one_ticket() {
     assert!(bench.metric("zayavka_tap_to_ticket_seconds_count").await >= 1.0);
     assert!(bench.metric("zayavka_taps_repeated_total").await >= 2.0);
     assert!(bench.metric("zayavka_updates_repeated_total").await >= 1.0);
+    assert_eq!(bench.metric("zayavka_day_confirmed").await, 1.0);
+    assert_eq!(bench.metric("zayavka_day_tickets").await, 1.0);
+    assert!(bench.metric("zayavka_day_repeated_taps").await >= 2.0);
+    assert_eq!(bench.metric("zayavka_day_unknown{settled=\"found\"}").await, 0.0);
+    assert!(bench.metric("zayavka_day_tap_to_ticket_worst_milliseconds").await >= 0.0);
     assert_eq!(bench.metric("zayavka_operations{state=\"pending\"}").await, 0.0);
     assert_eq!(bench.metric("zayavka_ready").await, 1.0);
 
@@ -110,6 +115,10 @@ async fn only_the_right_secret_opens_and_nothing_else_is_read() {
 #[tokio::test]
 async fn an_empty_secret_is_refused_when_the_configuration_is_read() {
     let bench = Bench::new().await;
+    let without = bench.config(By::Webhook, "127.0.0.1:1".parse().unwrap(), SECRET);
+    let without = without.replace(&format!("secret_token = \"{SECRET}\"\n"), "");
+    let problems = Config::parse("zayavka.toml", &without, &std::collections::BTreeMap::new()).unwrap_err().to_string();
+    assert!(problems.contains("`telegram.webhook.secret_token` is missing"), "{problems}");
     let text = bench.config(By::Webhook, "127.0.0.1:1".parse().unwrap(), "");
     let problems = Config::parse("zayavka.toml", &text, &std::collections::BTreeMap::new()).unwrap_err().to_string();
     assert!(problems.contains("secret_token"), "{problems}");
@@ -187,6 +196,7 @@ async fn routes_and_methods_are_fixed() {
     for path in ["/", "/telegram", "/:telegram", "/:telegram/x", &format!("{PATH}/"), "/health", "/admin"] {
         assert_eq!(bench.get(path).await.status(), 404, "{path}");
     }
+    assert!(bench.metric("zayavka_unknown_paths_total").await >= 7.0);
     let live = bench.get("/health/live").await;
     assert_eq!((live.status().as_u16(), live.text().await.unwrap().as_str()), (200, "alive\n"));
     let metrics = bench.get("/metrics").await;
@@ -416,4 +426,20 @@ async fn raw(bench: &Bench, bytes: &str) -> String {
     let mut answer = vec![0; 256];
     let read = tokio::time::timeout(Duration::from_secs(20), stream.read(&mut answer)).await.unwrap().unwrap_or(0);
     String::from_utf8_lossy(&answer[..read]).into_owned()
+}
+
+#[tokio::test]
+async fn another_poller_with_the_same_token_is_told_in_readiness() {
+    let mut bench = Bench::start(By::Polling).await;
+    bench.until_ready(is_up).await;
+    let said = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running";
+    let body = json!({ "ok": false, "error_code": 409, "description": said });
+    let rule = json!({ "on": "getUpdates", "do": "error_before", "status": 409, "body": body, "times": 0 });
+    bench.sandbox(Method::POST, "/telegram/faults", rule).await;
+    // Ends the poll that is under way.
+    bench.sandbox(Method::POST, &format!("/clients/{ANNA}/text"), json!({ "text": "/help" })).await;
+    bench.until_ready(|status, reasons, _| status == 503 && reasons[0].contains("another process polls")).await;
+    bench.sandbox(Method::DELETE, "/telegram/faults", json!({})).await;
+    bench.until_ready(is_up).await;
+    assert_eq!(bench.ended().await, Ending::Drained);
 }

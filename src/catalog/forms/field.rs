@@ -12,6 +12,7 @@ use crate::{
         answer::Price,
         condition::{Condition, RESERVED},
         form::{Choice, Field, FieldKind, FormVersion, LONGEST_LABEL, LONGEST_TEXT, MOST_CHOICES, Slot},
+        moment::Begins,
         phone,
     },
 };
@@ -57,8 +58,17 @@ pub(super) struct Around<'a> {
     pub(super) place: usize,
 }
 
+/// What the form says for all its fields.
+#[derive(Clone, Copy)]
+pub(super) struct Terms<'a> {
+    /// How prices are written.
+    pub(super) currency: &'a str,
+    /// The zone of its times: local time minus UTC, in minutes.
+    pub(super) utc_offset: i16,
+}
+
 /// Reads a field.
-pub(super) fn read(section: &Section<'_>, currency: &str, around: Around<'_>) -> Option<Field> {
+pub(super) fn read(section: &Section<'_>, terms: Terms<'_>, around: Around<'_>) -> Option<Field> {
     let id = id(section.take("id").as_ref());
     if let Some(id) = &id
         && RESERVED.contains(&id.as_str())
@@ -80,11 +90,11 @@ pub(super) fn read(section: &Section<'_>, currency: &str, around: Around<'_>) ->
         section.take_all();
         return None;
     };
-    let kind = self::kind(section, kind, currency);
+    let kind = self::kind(section, kind, terms);
     Some(Field { id: id?, ask: ask?, kind: kind?, optional, when })
 }
 
-fn kind(section: &Section<'_>, kind: Kind, currency: &str) -> Option<FieldKind> {
+fn kind(section: &Section<'_>, kind: Kind, terms: Terms<'_>) -> Option<FieldKind> {
     Some(match kind {
         Kind::Text => {
             let longest = i64::from(LONGEST_TEXT);
@@ -101,7 +111,7 @@ fn kind(section: &Section<'_>, kind: Kind, currency: &str) -> Option<FieldKind> 
         Kind::Choice => FieldKind::Choice {
             choices: offered(section, "choices", |item, id, label| {
                 let amount = item.int("price", 0..=1_000_000_000_000);
-                let price = amount.map(|amount| Price { amount, currency: currency.to_owned() });
+                let price = amount.map(|amount| Price { amount, currency: terms.currency.to_owned() });
                 Choice { id, label, price }
             }),
         },
@@ -111,7 +121,8 @@ fn kind(section: &Section<'_>, kind: Kind, currency: &str) -> Option<FieldKind> 
                     item.missing("places", "how many people it takes: places = 1");
                 }
                 let places = item.int("places", 1..=100_000).and_then(|places| u32::try_from(places).ok());
-                Slot { id, label, places: places.unwrap_or(1) }
+                let begins = Begins::parse(&id, terms.utc_offset);
+                Slot { id, label, places: places.unwrap_or(1), begins }
             }),
         },
         Kind::Consent => {

@@ -1,6 +1,7 @@
 //! Form files with nothing wrong and with everything wrong.
 
 use super::*;
+use crate::domain::form::FieldKind;
 
 #[test]
 fn the_shipped_form_loads() {
@@ -11,6 +12,30 @@ fn the_shipped_form_loads() {
     let ids: Vec<&str> = form.fields.iter().map(|field| field.id.as_str()).collect();
     assert_eq!(ids, ["name", "phone", "email", "topic", "details", "slot", "consent"]);
     assert_eq!(form.version.0.len(), 16);
+}
+
+#[test]
+fn a_slot_that_is_a_time_is_a_moment_in_the_form_s_zone() {
+    let text = include_str!("../../../templates/forms/consultation.toml");
+    let loaded = |text: &str| {
+        let mut problems = Problems::new();
+        load("f.toml", text, &mut problems).unwrap_or_else(|| panic!("{problems}"))
+    };
+    let first = |form: &Form| match form.field("slot").map(|field| &field.kind) {
+        Some(FieldKind::Slot { slots }) => slots[0].answer(),
+        other => panic!("{other:?}"),
+    };
+    let shown = |form: &Form| first(form).display();
+    let (usual, east) = (loaded(text), loaded(&format!("utc_offset = \"+05:00\"\n{text}")));
+    assert_eq!(shown(&usual), "7 декабря, 10:00 (UTC+3)");
+    assert_eq!(shown(&east), "7 декабря, 10:00 (UTC+5)");
+    assert_eq!(first(&east).value(), "7 декабря, 10:00", "the ticket's own field is the label");
+    assert_ne!(usual.version, east.version, "another zone is another form");
+    let named = loaded(&text.replace("2026-12-07T10:00", "morning"));
+    assert_eq!(shown(&named), "7 декабря, 10:00", "a name is no time");
+    assert!(
+        refused(&format!("utc_offset = \"Moscow\"\n{text}")).starts_with("f.toml:1: `utc_offset` cannot be `Moscow`")
+    );
 }
 
 fn refused(text: &str) -> String {
@@ -136,7 +161,7 @@ x = "{{ name | shout }}"
     f.toml:64: `ticket.subject` is missing — a template, such as "{{ form.title }}: {{ answers.name }}" or "{{ summary }}"
     f.toml:67: `ticket.body`: no field is called `nmae` — did you mean `name`?
     f.toml:68: `ticket.body`: `client.nick` is unknown here — did you mean `client.name`?
-    f.toml:69: `ticket.body`: an answer has no `cost` — known here: id, label, price, amount, version, at, text
+    f.toml:69: `ticket.body`: an answer has no `cost` — known here: id, label, price, amount, version, at, zone, text
     f.toml:72: `ticket.contact.name`: not a valid template: unexpected end of input, expected end of variable block — {{ answers.name }}
     f.toml:73: unknown key `fax` in [ticket.contact] — known here: email, name, phone
     f.toml:75: `ticket.fields.n` must be a string (in quotes), this is a whole number

@@ -10,7 +10,7 @@ use minijinja::{
 use crate::domain::answer::{Answer, Answers};
 
 /// The parts an answer can have; which ones it has depends on its kind.
-pub(super) const PARTS: [&str; 7] = ["id", "label", "price", "amount", "version", "at", "text"];
+pub(super) const PARTS: [&str; 8] = ["id", "label", "price", "amount", "version", "at", "zone", "text"];
 
 /// The answers by field id; what was skipped is not there.
 pub(super) fn values(answers: &Answers) -> Value {
@@ -49,6 +49,8 @@ impl Object for Parts {
             (Answer::Choice { price: Some(price), .. }, "amount") => Some(Value::from(price.amount)),
             (Answer::Consent { version, .. }, "version") => Some(Value::from(version.as_str())),
             (Answer::Consent { at, .. }, "at") => Some(Value::from(at.rfc3339())),
+            (Answer::Slot { begins: Some(begins), .. }, "at") => Some(Value::from(begins.at.rfc3339())),
+            (Answer::Slot { begins: Some(begins), .. }, "zone") => Some(Value::from(begins.zone())),
             _ => None,
         }
     }

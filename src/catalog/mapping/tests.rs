@@ -130,7 +130,7 @@ fn mistakes_in_templates_are_named_with_what_was_meant() {
     line⏎{% if %} → 2: not a valid template: unexpected end of block — {% if answers.email %}…{% endif %}
     {% include 'x' %} → 1: not a valid template: unknown statement include — {% if answers.email %}…{% endif %}
     {{ range(5) }} → 1: `range` is unknown here — known here: summary, marker, key, form.id, form.title, form.version, client.user_id, client.name, client.username, client.lang, answers
-    {{ answers.name.upper() }} → 1: an answer has no `upper` — known here: id, label, price, amount, version, at, text
+    {{ answers.name.upper() }} → 1: an answer has no `upper` — known here: id, label, price, amount, version, at, zone, text
     a⏎{% if answers.topic == 'tax' %}x{% endif %} → 2: `answers.topic` is compared as a whole and never equal — write answers.topic.id or answers.topic.label
     ");
 }

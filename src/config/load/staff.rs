@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{DAY, HOUR};
 use crate::{
     config::{reader::Section, settings::Staff},
-    domain::hours::WorkingHours,
+    domain::{hours::WorkingHours, moment},
     ids::{ChatId, UserId},
 };
 
@@ -28,7 +28,7 @@ pub(super) fn staff(root: &Section<'_>) -> Staff {
     };
     let staff = Staff {
         chat: section.int("chat", -LARGEST_ID..=LARGEST_ID).map(ChatId),
-        thread: section.int("thread", 1..=i64::from(i32::MAX)),
+        thread: section.int("thread", 1..=LARGEST_ID),
         owners: people("owners"),
         reviewers: people("reviewers"),
         viewers: people("viewers"),
@@ -75,7 +75,7 @@ fn hours(section: &Section<'_>) -> WorkingHours {
         }
     }
     if let Some(text) = section.string("utc_offset") {
-        match offset(text.trim()) {
+        match moment::offset(text.trim()) {
             Some(minutes) => hours.offset = minutes,
             None => {
                 let hint = "\"+03:00\", from -14:00 to +14:00";
@@ -97,16 +97,6 @@ fn minutes(text: &str) -> Option<u16> {
     (minute < 60 && total <= 24 * 60).then_some(total)
 }
 
-fn offset(text: &str) -> Option<i16> {
-    let (sign, rest) = match text.split_at_checked(1)? {
-        ("+", rest) => (1, rest),
-        ("-" | "−", rest) => (-1, rest),
-        _ => return None,
-    };
-    let minutes = i16::try_from(minutes(rest)?).ok()?;
-    (minutes <= 14 * 60).then_some(sign * minutes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,11 +105,6 @@ mod tests {
     fn hours_are_read_as_people_write_them() {
         for (text, read) in [("09:00", Some(540)), ("24:00", Some(1440)), ("9:00", None), ("24:01", None), ("", None)] {
             assert_eq!(minutes(text), read, "{text}");
-        }
-        for (text, read) in
-            [("+03:00", Some(180)), ("-09:30", Some(-570)), ("03:00", None), ("+15:00", None), ("", None)]
-        {
-            assert_eq!(offset(text), read, "{text}");
         }
     }
 }

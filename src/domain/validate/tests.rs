@@ -143,7 +143,7 @@ fn numbers_and_days_are_read_as_people_write_them() {
 }
 
 fn kinds() -> Vec<FieldKind> {
-    let slots = vec![Slot { id: "s".into(), label: "Утро".into(), places: 1 }];
+    let slots = vec![Slot { id: "s".into(), label: "Утро".into(), places: 1, begins: None }];
     vec![
         words_kind(),
         phone_kind(),

@@ -144,6 +144,7 @@ impl Book {
     ) -> Result<Acted, CannotAct> {
         let chat_id = act.chat.unwrap_or(user);
         let person = self.chats.known_person(user).map_or(Value::Null, Person::json);
+        self.chats.written_to(chat_id);
         let known = self.chats.chat_mut(chat_id).filter(|chat| !chat.private || chat.id == user);
         let chat = known.ok_or_else(|| format!("person {user} has no chat {chat_id}"))?;
         if let Some(thread) = act.thread {
@@ -244,6 +245,10 @@ impl Book {
         let button = act.button.as_deref().ok_or("which button? Give \"button\", its label or data")?;
         let chat = self.chats.chat(chat_id).ok_or_else(|| format!("there is no chat {chat_id}"))?;
         let message = chat.any_message(id);
+        if message.is_some_and(|message| message.button_data(button).is_none() && message.types(button)) {
+            // A button in place of the keyboard types its words.
+            return self.write(user, act, "text", text_content(button), now);
+        }
         let data = match message.and_then(|message| message.button_data(button)) {
             Some(data) => data,
             None if act.raw => button.to_owned(),

@@ -105,6 +105,13 @@ impl Message {
             .or_else(|| buttons().find(|found| found["callback_data"] == *button).and_then(data))
     }
 
+    /// Whether a button it put in place of the keyboard types these words.
+    pub(super) fn types(&self, words: &str) -> bool {
+        let rows = self.reply_keyboard.as_ref().and_then(|keyboard| keyboard["keyboard"].as_array());
+        let mut buttons = rows.into_iter().flatten().filter_map(Value::as_array).flatten();
+        buttons.any(|button| *button == *words || (button["text"] == *words && button["request_contact"] != true))
+    }
+
     /// Sets a field, or removes it if the value is null.
     pub(super) fn set(&mut self, field: &str, value: Value) {
         if value.is_null() {
@@ -268,6 +275,8 @@ impl Chat {
 pub(in crate::sandbox) struct Chats {
     people: BTreeMap<i64, Person>,
     chats: BTreeMap<i64, Chat>,
+    /// Whether a group is there as soon as somebody writes to it.
+    pub(in crate::sandbox) open: bool,
 }
 
 impl Chats {
@@ -280,6 +289,13 @@ impl Chats {
         }
         chats.add(staff_chat, "Сотрудники", false);
         chats
+    }
+
+    /// Somebody is about to write to a chat: in an open world a group that nobody knew is there from now on.
+    pub(super) fn written_to(&mut self, id: i64) {
+        if self.open && id < 0 && !self.chats.contains_key(&id) {
+            self.add(id, &format!("Группа {id}"), false);
+        }
     }
 
     fn add(&mut self, id: i64, title: &str, private: bool) {

@@ -94,6 +94,7 @@ fn writable_chat<'a>(book: &'a Book, params: &Params) -> Result<&'a Chat, Refusa
 fn send(book: &mut Book, called: &Called<'_>) -> Result<Value, Refusal> {
     let params = called.params;
     let bot = book.bot_json(called.bot);
+    book.chats.written_to(params.int("chat_id").unwrap_or_default());
     let chat = writable_chat(book, params)?;
     let (chat_id, private) = (chat.id, chat.private);
     let (text, entities) = strict::text(params)?;

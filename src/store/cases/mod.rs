@@ -96,6 +96,8 @@ pub struct Filter {
     pub word: Option<String>,
     /// Only what this person works on.
     pub taken_by: Option<UserId>,
+    /// Only what nobody has taken.
+    pub untaken: bool,
 }
 
 impl Case {

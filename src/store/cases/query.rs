@@ -164,6 +164,9 @@ fn filtered(bot: BotId, filter: &Filter) -> Select<cases::Entity> {
     if let Some(by) = filter.taken_by {
         found = found.filter(Column::TakenBy.eq(by.0));
     }
+    if filter.untaken {
+        found = found.filter(Column::TakenBy.is_null());
+    }
     found
 }
 

@@ -45,6 +45,11 @@ on_both! {
         let mine = world.staff_as(REVIEWER, "/queue mine").await;
         assert!(mine.contains(&boris) && !mine.contains(&anna) && mine.contains("у Пётр (сотрудник)"), "{mine}");
         assert!(world.staff_as(OWNER, "/queue mine").await.contains("По этому отбору пусто"));
+        let his = world.staff(&format!("/queue owner:{REVIEWER}")).await;
+        assert!(his.contains(&boris) && !his.contains(&anna), "{his}");
+        let free = world.staff("/queue owner:none").await;
+        assert!(free.contains(&anna) && !free.contains(&boris), "{free}");
+        assert!(world.staff(&format!("/queue owner:{OWNER}")).await.contains("По этому отбору пусто"));
         assert!(world.staff("/queue reason:absent form:consultation").await.contains("Ждут решения: 2"));
         assert!(world.staff("/queue reason:blind").await.contains("По этому отбору пусто"));
         assert!(world.staff("/queue form:other").await.contains("По этому отбору пусто"));

@@ -113,6 +113,19 @@ on_both! {
         world.finish().await;
     }
 
+    async fn staff_are_told_what_they_may_do(db: Database) {
+        let mut world = World::new(db).await;
+        let desk = world.staff_as(VIEWER, "/help").await;
+        for (command, _) in zayavka::staff::COMMANDS {
+            assert!(desk.contains(&format!("/{command}")), "{command}: {desk}");
+        }
+        world.type_text(OWNER, "/help").await;
+        let both = world.last_text(OWNER).await;
+        assert!(both.contains("/forget") && both.ends_with(&desk), "{both}");
+        assert_eq!(world.staff_as(ANNA, "/help").await, "", "clients are told in private");
+        world.finish().await;
+    }
+
     async fn a_command_that_answers_a_card_needs_no_code(db: Database) {
         let mut world = absent(db).await;
         let card = world.desk_message("Случай").await;

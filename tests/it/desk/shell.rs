@@ -67,6 +67,10 @@ on_both! {
         assert_eq!((&list["total"], &list["cases"][0]["name"]), (&json!(1), &json!(marker)));
         assert_eq!(list["cases"][0]["reason"], "absent");
         assert_eq!(zayavka(&world, "", &["ops", "list", "--form", "other", "--json"]).json()["total"], 0);
+        for (owner, total) in [("none", 1), (&*OWNER.to_string(), 0)] {
+            assert_eq!(zayavka(&world, "", &["ops", "list", "--owner", owner, "--json"]).json()["total"], total, "{owner}");
+        }
+        assert_eq!(zayavka(&world, "", &["ops", "list", "--owner", "anna"]).code, 2);
         assert!(zayavka(&world, "", &["ops", "show", &marker]).out.contains("на проверке"));
         assert_eq!(zayavka(&world, "", &["ops", "show", "Z-0000-0000"]).code, 2);
         assert!(zayavka(&world, "", &["ops", "find", "нна"]).out.contains(&marker));

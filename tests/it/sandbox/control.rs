@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use zayavka::sandbox::{BoxFuture, Listen, ServiceControl, ServiceStatus, StartError, World, WorldOptions};
 
@@ -239,5 +240,25 @@ async fn a_dropped_world_refuses_connections() {
         while http.get(&url).send().await.is_ok() {
             tokio::task::yield_now().await;
         }
+    }
+}
+
+#[tokio::test]
+async fn a_world_for_somebody_elses_service_takes_its_token_and_its_group() {
+    let group = -1_001_234_567_890_i64;
+    for open in [true, false] {
+        let bench = Bench::with(WorldOptions { open, ..WorldOptions::default() }).await;
+        let url = format!("{}/tickets?external_id=none", bench.world.crm_base_url());
+        let asked = async |token: &str| bench.http.get(&url).bearer_auth(token).send().await.unwrap().status();
+        assert_eq!(asked("whatever-they-set").await, if open { 200 } else { 401 });
+        assert_eq!(bench.http.get(&url).send().await.unwrap().status(), 401, "a token there must be");
+        let said = async |chat: i64| {
+            bench.try_bot("sendMessage", json!({ "chat_id": chat, "text": "Случай" })).await.unwrap()["ok"] == true
+        };
+        assert_eq!(said(group).await, open);
+        assert!(!said(424_242).await, "a person has to come first");
+        let typed =
+            bench.call(Method::POST, "/sandbox/clients/1/text", json!({ "text": "/queue", "chat": group - 1 })).await;
+        assert_eq!(typed.0, if open { 200 } else { 400 }, "{}", typed.1);
     }
 }

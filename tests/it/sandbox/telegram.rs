@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Bench, STAFF};
@@ -256,6 +257,18 @@ async fn a_tap_finds_its_button_by_label_by_data_and_in_earlier_keyboards() {
     let ids: std::collections::BTreeSet<_> =
         updates.iter().map(|update| update["callback_query"]["id"].to_string()).collect();
     assert_eq!(ids.len(), 5, "every press has an id of its own");
+}
+
+#[tokio::test]
+async fn a_button_in_place_of_the_keyboard_types_its_words() {
+    let bench = Bench::start().await;
+    let keyboard = json!({ "keyboard": [[{ "text": "Контакт", "request_contact": true }], [{ "text": "Назад" }]] });
+    let sent = bench.bot("sendMessage", json!({ "chat_id": 101, "text": "?", "reply_markup": keyboard })).await;
+    let tap = |button: &str| json!({ "message_id": sent["message_id"], "button": button });
+    bench.post("/clients/101/tap", tap("Назад")).await;
+    assert_eq!(bench.updates(0).await[0]["message"]["text"], "Назад");
+    let (status, _) = bench.call(Method::POST, "/sandbox/clients/101/tap", tap("Контакт")).await;
+    assert_eq!(status, 400, "a contact is shared by an act of its own");
 }
 
 #[tokio::test]
