@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use migration::{Migrator, MigratorTrait as _};
 use sea_orm::{ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection, DbBackend, Statement};
+use tokio::time::timeout;
 
 use super::StoreError;
 
@@ -12,6 +13,10 @@ const READERS: u32 = 4;
 
 /// The advisory lock that migrating replicas take: any fixed number, ours alone.
 const MIGRATION_LOCK: i64 = 0x7a61_7961_766b_6131;
+
+/// How often a process that others overtake looks again, and the pause in between: two seconds in all.
+const MIGRATION_TRIES: u32 = 40;
+const MIGRATION_PAUSE: Duration = Duration::from_millis(50);
 
 /// The connections of one process.
 #[derive(Debug)]
@@ -71,8 +76,7 @@ async fn connect_postgres(url: &str) -> Result<Connections, StoreError> {
 /// Brings the schema up to date; replicas that start together wait for each other.
 pub(super) async fn migrate(connection: &DatabaseConnection) -> Result<(), StoreError> {
     if connection.get_database_backend() != DbBackend::Postgres {
-        Migrator::up(connection, None).await?;
-        return Ok(());
+        return migrate_sqlite(connection).await;
     }
     use sea_orm::TransactionTrait as _;
     // A transaction-scoped lock, so that it also holds behind a transaction pooler. The steps run on another connection.
@@ -86,6 +90,23 @@ pub(super) async fn migrate(connection: &DatabaseConnection) -> Result<(), Store
     let migrated = Migrator::up(connection, None).await;
     lock.commit().await?;
     Ok(migrated?)
+}
+
+/// SQLite has no lock that outlives a step. Of two processes at one step the slower one is refused and undone, and finds
+/// on its next look that the step is there.
+async fn migrate_sqlite(connection: &DatabaseConnection) -> Result<(), StoreError> {
+    let mut tries = 1;
+    loop {
+        match Migrator::up(connection, None).await {
+            Ok(()) => return Ok(()),
+            Err(error) if tries < MIGRATION_TRIES => {
+                tracing::debug!(%error, tries, "a migration step was refused; another process may be ahead");
+                tries += 1;
+                drop(timeout(MIGRATION_PAUSE, std::future::pending::<()>()).await);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// The migrations not yet applied, by name.
