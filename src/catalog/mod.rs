@@ -61,7 +61,7 @@ impl Catalog {
     /// The texts alone, for who needs no form.
     #[must_use]
     pub fn texts(dir: Option<&Path>, default_lang: &str, problems: &mut Problems) -> Option<Texts> {
-        load_texts(dir, default_lang, problems)
+        load_texts(dir, (default_lang, ("templates/texts".to_owned(), None)), problems)
     }
 
     /// The form with this id.

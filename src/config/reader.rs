@@ -23,7 +23,7 @@ use std::{
 
 use toml::{
     Spanned,
-    de::{DeTable, DeValue},
+    de::DeTable,
 };
 
 pub use super::item::Item;

@@ -29,7 +29,7 @@ use crate::{
     },
     ids::{BotId, ChatId, MessageId},
     store::{
-        StoreError, Tx, cards, lanes,
+        StoreError, Tx, lanes,
         operations::Author,
         outbox::{self, Letter},
         people, steps,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{BATCH, Worker};
+use super::Worker;
 use crate::{
     clock::Looked,
     domain::operation::Event,
@@ -15,6 +15,9 @@ const NUDGE: Duration = Duration::from_secs(5);
 
 /// No lease, no claim and no pause of a message is meant to last longer, silences by Telegram's word apart.
 const LONGEST: Duration = Duration::from_secs(300);
+
+/// Rows brought back together.
+const AT_ONCE: u64 = 256;
 
 impl Worker {
     /// At the first look, and whenever the clock shows less than it did before: brings back what is dated ahead.
@@ -50,7 +53,7 @@ impl Worker {
     async fn bring_back_operations(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         loop {
-            let ahead = operations::dated_ahead(self.store.reader(), self.bot, now.plus(NUDGE), BATCH).await?;
+            let ahead = operations::dated_ahead(self.store.reader(), self.bot, now.plus(NUDGE), AT_ONCE).await?;
             let mut moved = false;
             for (stored, dated) in &ahead {
                 let event = Event::ClockSetBack { ahead: dated.since(now) };
@@ -67,7 +70,7 @@ impl Worker {
         let (bot, now) = (self.bot, self.clock.now());
         let most = now.plus(LONGEST);
         loop {
-            let beyond = set_back::messages_beyond(self.store.reader(), bot, most, BATCH).await?;
+            let beyond = set_back::messages_beyond(self.store.reader(), bot, most, AT_ONCE).await?;
             if beyond.is_empty() {
                 return Ok(());
             }
