@@ -21,10 +21,7 @@ use std::{
     time::Duration,
 };
 
-use toml::{
-    Spanned,
-    de::DeTable,
-};
+use toml::{Spanned, de::DeTable};
 
 pub use super::item::Item;
 use super::{
