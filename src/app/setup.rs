@@ -1,10 +1,13 @@
 //! From what the operator wrote to parts that fit together: every problem at once, before anything starts.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use crate::{
-    catalog::{Catalog, profile},
-    config::{Config, problem::Problems},
+    catalog::{Catalog, folder, profile},
+    config::{
+        Config,
+        problem::{Problem, Problems},
+    },
     crm::{Crm, CrmSettings},
     domain::{
         delivery,
@@ -15,6 +18,9 @@ use crate::{
 
 /// How long a tap's answer may take before a worker sends its operation without waiting for it.
 pub const ACK_GRACE: Duration = Duration::from_millis(3_500);
+
+/// The folder of templates where none is named.
+const TEMPLATES: &str = "templates";
 
 /// Parts that were checked together.
 #[derive(Debug)]
@@ -35,13 +41,14 @@ pub struct Checked {
 /// Every problem of every file.
 pub fn check(config: &Config) -> Result<Checked, Problems> {
     let mut problems = config.warnings.clone();
-    let dir = config.templates.dir.is_dir().then_some(config.templates.dir.as_path());
-    let catalog = Catalog::load(dir, &config.templates.language, &mut problems);
-    let crm = match profile::open(&config.crm.profile, dir) {
+    let place = |setting: &str| config.places.of(setting);
+    let dir = templates(config, &mut problems);
+    let catalog = Catalog::load_for(dir, &config.templates.language, place("templates.language"), &mut problems);
+    let crm = match profile::open(&config.crm.profile, dir, place("crm.profile")) {
         Ok((profile, warnings)) => {
             problems.append(warnings);
             let settings = CrmSettings {
-                file: config.source.clone(),
+                places: config.places.clone(),
                 vars: config.crm.vars.clone(),
                 secrets: config.crm.secrets.clone(),
                 request_timeout: config.crm.request_timeout,
@@ -62,17 +69,24 @@ pub fn check(config: &Config) -> Result<Checked, Problems> {
     };
     let policy = crm.as_ref().map(|crm| policy(config, crm));
     for problem in policy.iter().flat_map(Policy::problems) {
-        problems.error(&config.source, None, format!("`{}` {}", problem.setting, problem.what), problem.hint);
+        let (file, line) = place(problem.setting);
+        // What the settings alone show to be wrong has been said.
+        let said = |known: &Problem| known.what.starts_with(&format!("`{}`", problem.setting));
+        if !config.warnings.iter().any(said) {
+            problems.error(file, line, format!("`{}` {}", problem.setting, problem.what), problem.hint);
+        }
     }
     if let (Some(crm), Some(policy)) = (&crm, &policy)
         && policy.on_absent == OnAbsent::Resend
         && let Some(why) = crm.resend_refusal(policy.settle)
     {
         let what = format!("`crm.reconcile.on_absent` is \"resend\", which could make a second ticket: {why}");
-        problems.error(&config.source, None, what, "\"review\": a person decides");
+        let (file, line) = place("crm.reconcile.on_absent");
+        problems.error(file, line, what, "\"review\": a person decides");
     }
     for (setting, what) in delivery_policy(config).problems() {
-        problems.error(&config.source, None, format!("`{setting}` {what}"), "");
+        let (file, line) = place(setting);
+        problems.error(file, line, format!("`{setting}` {what}"), "");
     }
     match (catalog, crm, policy) {
         (Some(catalog), Some(crm), Some(policy)) if !problems.has_errors() => {
@@ -80,6 +94,26 @@ pub fn check(config: &Config) -> Result<Checked, Problems> {
         }
         _ => Err(problems),
     }
+}
+
+/// The operator's folder of templates. The default one may be absent; one that was named must be there, or the shipped
+/// files would serve in its place and nobody would know.
+fn templates<'c>(config: &'c Config, problems: &mut Problems) -> Option<&'c Path> {
+    let dir = config.templates.dir.as_path();
+    if dir.is_dir() {
+        folder::report_unread(dir, problems);
+        return Some(dir);
+    }
+    let what = match dir.exists() {
+        true => "is a file, not a folder",
+        false if dir == Path::new(TEMPLATES) => return None,
+        false => "is not there",
+    };
+    let (file, line) = config.places.of("templates.dir");
+    let hint =
+        "the folder with your forms/, texts/ and crm/; a relative path is read from the folder the service runs in";
+    problems.error(file, line, format!("`templates.dir` {}: {what}", dir.display()), hint);
+    None
 }
 
 /// The profile's own figures with the operator's over them.

@@ -1,8 +1,9 @@
 //! What the operator may edit, loaded and cross-checked: forms, texts, ticket templates, CRM profiles.
 //!
-//! Defaults are compiled in. The operator's folder overrides them: a text file replaces the one of its language; any
-//! form file replaces the sample form.
+//! Defaults are compiled in. The operator's folder overrides them: a text file overrides the one of its language key by
+//! key, any form file replaces the sample form.
 
+pub mod folder;
 pub mod forms;
 pub mod mapping;
 pub mod problem;
@@ -13,7 +14,10 @@ pub mod wording;
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use crate::{config::files, domain::form::Form};
+use crate::{
+    config::{files, places::Place, reader::Document},
+    domain::form::Form,
+};
 use mapping::Renderer;
 use problem::Problems;
 use texts::Texts;
@@ -43,8 +47,14 @@ impl Catalog {
     /// are added to `problems`; with an error in any there is no catalog.
     #[must_use]
     pub fn load(dir: Option<&Path>, default_lang: &str, problems: &mut Problems) -> Option<Self> {
+        Self::load_for(dir, default_lang, ("templates/texts".to_owned(), None), problems)
+    }
+
+    /// The same; `named_at` is where the default language is set.
+    #[must_use]
+    pub fn load_for(dir: Option<&Path>, default_lang: &str, named_at: Place, problems: &mut Problems) -> Option<Self> {
         let forms = load_forms(dir, problems);
-        let texts = load_texts(dir, default_lang, problems);
+        let texts = load_texts(dir, (default_lang, named_at), problems);
         Some(Self { forms: forms?, texts: Arc::new(texts?), renderer: Renderer::default() })
     }
 
@@ -67,9 +77,11 @@ fn load_forms(dir: Option<&Path>, problems: &mut Problems) -> Option<Vec<Arc<For
     let (count, mut loaded) = (sources.len(), Vec::new());
     let mut files_by_id: BTreeMap<String, String> = BTreeMap::new();
     for (file, text) in sources {
-        let Some(form) = text.and_then(|text| forms::load(&file, &text, problems)) else { continue };
+        let Some(text) = text else { continue };
+        let Some(form) = forms::load(&file, &text, problems) else { continue };
         if let Some(other) = files_by_id.get(&form.id) {
-            problems.error(file, None, format!("form `{}` is also in {other}", form.id), "each form needs its own id");
+            let line = Document::parse(&file, &text).root().take("id").and_then(|id| id.line());
+            problems.error(file, line, format!("form `{}` is also in {other}", form.id), "each form needs its own id");
         } else {
             files_by_id.insert(form.id.clone(), file);
             loaded.push(Arc::new(form));
@@ -78,9 +90,9 @@ fn load_forms(dir: Option<&Path>, problems: &mut Problems) -> Option<Vec<Arc<For
     (loaded.len() == count).then_some(loaded)
 }
 
-fn load_texts(dir: Option<&Path>, default_lang: &str, problems: &mut Problems) -> Option<Texts> {
-    let mut sources: BTreeMap<String, (String, String)> =
-        TEXTS.map(|(lang, file, text)| (lang.to_owned(), (file.to_owned(), text.to_owned()))).into();
+fn load_texts(dir: Option<&Path>, default: (&str, Place), problems: &mut Problems) -> Option<Texts> {
+    let shipped = TEXTS.map(|(lang, file, text)| (lang.to_owned(), (file.to_owned(), text.to_owned()))).into();
+    let mut own = texts::Sources::new();
     let mut sound = true;
     for path in dir.map(|dir| files::toml_files(&dir.join("texts"), problems)).unwrap_or_default() {
         let file = path.display().to_string();
@@ -89,10 +101,10 @@ fn load_texts(dir: Option<&Path>, default_lang: &str, problems: &mut Problems) -
             problems.error(file, None, "is not named after a language", "two or three letters, such as ru.toml");
             sound = false;
         } else if let Some(text) = files::read(&path, problems) {
-            sources.insert(lang.to_owned(), (file, text));
+            own.insert(lang.to_owned(), (file, text));
         } else {
             sound = false;
         }
     }
-    texts::load(&sources, default_lang, problems).filter(|_| sound)
+    texts::load(&shipped, &own, default, problems).filter(|_| sound)
 }

@@ -13,7 +13,7 @@ mod shape;
 use std::collections::BTreeMap;
 
 pub use keys::Key;
-pub use load::load;
+pub use load::{Sources, load};
 use pieces::Pieces;
 pub use shape::{Place, Proof};
 

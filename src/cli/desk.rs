@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use secrecy::ExposeSecret as _;
 
-use super::{Exit, complain, load};
+use super::{Exit, database::trouble, load_checked};
 use crate::{
     app,
     clock::{SystemClock, SystemDice, Timestamp},
@@ -30,13 +30,9 @@ pub(super) struct Desk {
 impl Desk {
     /// Opens the database that the configuration names, without touching its schema.
     pub(super) async fn open(path: &Path, json: bool) -> Result<Self, Exit> {
-        let config = load(path)?;
-        let checked = app::check(&config).map_err(|problems| {
-            complain(&problems);
-            Exit::Usage
-        })?;
+        let (config, checked) = load_checked(path)?;
         let trouble = |error: StoreError| {
-            eprintln!("{}: [database] url: {error}", config.source);
+            eprintln!("{}", trouble(&config, &error));
             Exit::Usage
         };
         let store = Store::connect(config.database.url.expose_secret()).await.map_err(trouble)?;

@@ -5,8 +5,8 @@ use std::path::Path;
 use clap::Subcommand;
 use secrecy::ExposeSecret as _;
 
-use super::{Exit, load};
-use crate::store::{Store, StoreError};
+use super::{Exit, database::trouble, load};
+use crate::store::{SchemaSteps, Store, StoreError};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum MigrateCommand {
@@ -24,7 +24,7 @@ pub(super) async fn run(path: &Path, command: &MigrateCommand, json: bool) -> Ex
     match act(config.database.url.expose_secret(), command, json).await {
         Ok(exit) => exit,
         Err(error) => {
-            eprintln!("{}: [database] url: {error}", config.source);
+            eprintln!("{}", trouble(&config, &error));
             Exit::Usage
         }
     }
@@ -35,13 +35,18 @@ async fn act(url: &str, command: &MigrateCommand, json: bool) -> Result<Exit, St
     if matches!(command, MigrateCommand::Up) {
         store.migrate().await?;
     }
-    let pending = store.pending_migrations().await?;
+    let SchemaSteps { pending, unknown } = store.schema_steps().await?;
     if json {
-        println!("{}", serde_json::json!({"pending": pending}));
-    } else if pending.is_empty() {
-        println!("The schema is up to date.");
+        println!("{}", serde_json::json!({"pending": pending, "unknown": unknown}));
     } else {
-        println!("Not applied yet: {}. Apply with `zayavka migrate up`.", pending.join(", "));
+        if !pending.is_empty() {
+            println!("Not applied yet: {}. Apply with `zayavka migrate up`.", pending.join(", "));
+        } else if unknown.is_empty() {
+            println!("The schema is up to date.");
+        }
+        if !unknown.is_empty() {
+            println!("Warning: applied by a later release, left alone by this one: {}.", unknown.join(", "));
+        }
     }
     Ok(if pending.is_empty() { Exit::Done } else { Exit::NotWell })
 }

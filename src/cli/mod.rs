@@ -1,6 +1,7 @@
 //! The commands. `main` only calls [`run`]; each command is a file that chooses a role and says how it ended.
 
 mod check;
+mod database;
 mod desk;
 mod doctor;
 mod migrate;
@@ -17,7 +18,10 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::{self, Config, problem::Problems};
+use crate::{
+    app::{self, Checked},
+    config::{self, Config, problem::Problems},
+};
 
 /// How a command ended, as the shell is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +112,15 @@ pub async fn run(arguments: Vec<std::ffi::OsString>) -> ExitCode {
 /// Loads the configuration, or prints what is wrong with it.
 fn load(path: &std::path::Path) -> Result<Config, Exit> {
     Config::load(Some(path), &config::environment()).map_err(|problems| {
+        complain(&problems);
+        Exit::Usage
+    })
+}
+
+/// Loads the configuration and all it names, or prints everything that is wrong with any of it.
+fn load_checked(path: &std::path::Path) -> Result<(Config, Checked), Exit> {
+    let loaded = Config::read(Some(path), &config::environment());
+    loaded.and_then(|config| app::check(&config).map(|checked| (config, checked))).map_err(|problems| {
         complain(&problems);
         Exit::Usage
     })

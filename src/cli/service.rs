@@ -6,9 +6,9 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, complain, load};
+use super::{Exit, complain, database::trouble, load_checked};
 use crate::{
-    app::{self, App, lifecycle::Ending},
+    app::{self, App, StartError, lifecycle::Ending},
     clock::{SystemClock, SystemDice},
     telemetry,
 };
@@ -21,21 +21,18 @@ pub(super) struct RunArgs {
 }
 
 pub(super) async fn run(path: &Path, args: &RunArgs) -> Exit {
-    let config = match load(path) {
-        Ok(config) => config,
+    let (config, checked) = match load_checked(path) {
+        Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
     telemetry::init(&config.log.filter, config.log.format);
-    let checked = match app::check(&config) {
-        Ok(checked) => checked,
-        Err(problems) => {
-            complain(&problems);
+    complain(&checked.warnings);
+    let app = match App::build(config.clone(), checked, Arc::new(SystemClock), Arc::new(SystemDice)).await {
+        Ok(app) => app,
+        Err(StartError::Store(error)) => {
+            eprintln!("{}", trouble(&config, &error));
             return Exit::Usage;
         }
-    };
-    complain(&checked.warnings);
-    let app = match App::build(config, checked, Arc::new(SystemClock), Arc::new(SystemDice)).await {
-        Ok(app) => app,
         Err(error) => {
             eprintln!("zayavka cannot start: {error}");
             return Exit::Usage;

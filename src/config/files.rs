@@ -54,6 +54,25 @@ pub fn toml_files(folder: &Path, problems: &mut Problems) -> Vec<PathBuf> {
     found
 }
 
+/// The names in a folder, in order, and which are folders; without hidden ones. None where it cannot be read: that is
+/// an error of whoever reads its files.
+#[must_use]
+pub fn names(folder: &Path) -> Vec<(String, bool)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries
+        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path().is_dir()))
+        .filter(|(name, _)| !name.starts_with('.'))
+        .collect();
+    names.sort();
+    names
+}
+
+/// Whether a folder is the one that this process runs in.
+#[must_use]
+pub fn is_current(folder: &Path) -> bool {
+    std::env::current_dir().is_ok_and(|here| folder.canonicalize().is_ok_and(|folder| folder == here))
+}
+
 fn said(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),

@@ -9,7 +9,8 @@ use toml::{Spanned, de::DeValue};
 
 use super::{
     duration, nearest,
-    reader::{Document, Section, kind},
+    places::Place,
+    reader::{Document, Section},
 };
 
 /// Where a value comes from.
@@ -62,6 +63,15 @@ impl<'d> Item<'d> {
     #[must_use]
     pub fn line(&self) -> Option<u32> {
         self.span().map(|span| self.document.place(span.start).0)
+    }
+
+    /// Where the value is: its file and line, or the variable.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        match self.raw {
+            Raw::File(_) => (self.document.file().to_owned(), self.line()),
+            Raw::Env { name, .. } => (format!("environment {name}"), None),
+        }
     }
 
     /// Records an error at this value.
@@ -231,5 +241,18 @@ impl<'d> Item<'d> {
     fn refuse<T>(&self, what: String, hint: impl Into<String>) -> Option<T> {
         self.error(what, hint);
         None
+    }
+}
+
+/// What a value's type is called in a message.
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
     }
 }

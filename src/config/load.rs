@@ -17,6 +17,7 @@ use secret::secret;
 use super::{
     files,
     overlay::Overlay,
+    places::Places,
     problem::Problems,
     reader::{Document, Section},
     settings::{Config, Crm, Database, Limits, Log, Notices, Reconcile, Retention, Templates, Web, Worker},
@@ -36,6 +37,14 @@ impl Config {
     /// # Errors
     /// Everything that is wrong with the file and the variables, in reading order; warnings among it.
     pub fn load(path: Option<&Path>, env: &BTreeMap<String, String>) -> Result<Self, Problems> {
+        sound(Self::read(path, env)?)
+    }
+
+    /// The same, mistakes among its warnings and defaults in their place: for a check that is to find all there is.
+    ///
+    /// # Errors
+    /// What is wrong with a file that cannot be read or is not TOML: of what is missing there nothing can be said.
+    pub fn read(path: Option<&Path>, env: &BTreeMap<String, String>) -> Result<Self, Problems> {
         let mut problems = Problems::new();
         let (name, text) = match path {
             None => ("configuration".to_owned(), String::new()),
@@ -44,7 +53,7 @@ impl Config {
                 None => return Err(problems),
             },
         };
-        Self::parse(&name, &text, env)
+        parse(&name, &text, env)
     }
 
     /// The same from a text; `name` is what problems call it.
@@ -52,19 +61,23 @@ impl Config {
     /// # Errors
     /// Everything that is wrong with the text and the variables.
     pub fn parse(name: &str, text: &str, env: &BTreeMap<String, String>) -> Result<Self, Problems> {
-        let document = Document::with_overlay(name, text, Overlay::new(env));
-        let config = read(&document);
-        let problems = document.into_problems();
-        match config {
-            Some(config) if !problems.has_errors() => {
-                Ok(Self { source: name.to_owned(), warnings: problems, ..config })
-            }
-            _ => Err(problems),
-        }
+        sound(parse(name, text, env)?)
     }
 }
 
-fn read(document: &Document<'_>) -> Option<Config> {
+fn sound(config: Config) -> Result<Config, Problems> {
+    if config.warnings.has_errors() { Err(config.warnings) } else { Ok(config) }
+}
+
+fn parse(name: &str, text: &str, env: &BTreeMap<String, String>) -> Result<Config, Problems> {
+    let document = Document::with_overlay(name, text, Overlay::new(env));
+    let config = read(&document);
+    let (is_broken, places) = (document.is_broken(), document.places());
+    let warnings = document.into_problems();
+    if is_broken { Err(warnings) } else { Ok(Config { source: name.to_owned(), places, warnings, ..config }) }
+}
+
+fn read(document: &Document<'_>) -> Config {
     let root = document.root();
     // All sections first: a missing token must not hide a mistake in the last one.
     let telegram = telegram::read(&root);
@@ -73,9 +86,10 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let (notices, limits, retention, log) = (notices(&root), limits(&root), retention(&root), log(&root));
     root.finish();
     let warnings = Problems::new();
-    Some(Config {
+    Config {
         source: String::new(),
-        telegram: telegram?,
+        places: Places::default(),
+        telegram,
         staff,
         database,
         crm,
@@ -87,7 +101,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         retention,
         log,
         warnings,
-    })
+    }
 }
 
 fn database(root: &Section<'_>) -> Database {

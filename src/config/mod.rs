@@ -8,6 +8,7 @@ mod item;
 mod load;
 pub mod nearest;
 pub mod overlay;
+pub mod places;
 pub mod problem;
 pub mod reader;
 mod settings;

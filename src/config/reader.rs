@@ -16,21 +16,19 @@
 
 use std::{
     cell::RefCell,
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     ops::{Range, RangeInclusive},
     time::Duration,
 };
 
-use toml::{
-    Spanned,
-    de::{DeTable, DeValue},
-};
+use toml::{Spanned, de::DeTable};
 
 pub use super::item::Item;
 use super::{
     item::Raw,
     nearest,
     overlay::Overlay,
+    places::{Place, Places},
     problem::{Problem, Problems, Severity},
 };
 
@@ -43,6 +41,9 @@ pub struct Document<'t> {
     overlay: Overlay,
     /// The text itself is broken: what seems missing may be in the part that could not be read.
     broken: bool,
+    /// The lines with broken syntax: what is read there is not what was meant.
+    broken_lines: BTreeSet<u32>,
+    places: RefCell<BTreeMap<String, Place>>,
     problems: RefCell<Problems>,
 }
 
@@ -58,12 +59,22 @@ impl<'t> Document<'t> {
     pub fn with_overlay(file: &str, text: &'t str, overlay: Overlay) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (root, errors) = DeTable::parse_recoverable(text);
-        let broken = !errors.is_empty();
-        let document = Self { file: file.to_owned(), text, root, overlay, broken, problems: RefCell::default() };
-        for error in errors {
+        let mut document = Self {
+            file: file.to_owned(),
+            text,
+            root,
+            overlay,
+            broken: !errors.is_empty(),
+            broken_lines: BTreeSet::new(),
+            places: RefCell::default(),
+            problems: RefCell::default(),
+        };
+        for error in &errors {
             // Only the message: the error's own display quotes the line, and a line may hold a secret.
             document.error_at(error.span(), format!("not valid TOML: {}", error.message()), "");
         }
+        let lines = errors.iter().filter_map(toml::de::Error::span).map(|span| document.place(span.start).0);
+        document.broken_lines = lines.collect();
         document
     }
 
@@ -120,6 +131,9 @@ impl<'t> Document<'t> {
     fn record(&self, severity: Severity, span: Option<Range<usize>>, what: String, hint: String) {
         let place = span.map(|span| self.place(span.start));
         let (line, column) = (place.map(|p| p.0), place.map(|p| p.1));
+        if line.is_some_and(|line| self.broken_lines.contains(&line)) {
+            return;
+        }
         self.problems.borrow_mut().0.push(Problem { severity, file: self.file.clone(), line, column, what, hint });
     }
 
@@ -133,6 +147,12 @@ impl<'t> Document<'t> {
 
     pub(super) fn overlay(&self) -> &Overlay {
         &self.overlay
+    }
+
+    /// Where every key was found that was asked for so far.
+    #[must_use]
+    pub fn places(&self) -> Places {
+        Places::new(&self.file, self.places.borrow().clone())
     }
 
     /// The dotted names of all keys asked for so far, there or not.
@@ -221,11 +241,13 @@ impl<'d> Section<'d> {
     pub fn take(&self, key: &str) -> Option<Item<'d>> {
         self.taken.borrow_mut().insert(key.to_owned());
         let label = self.label(key);
-        if let Some((name, text)) = self.document.overlay().get(&label) {
-            return Some(Item::new(self.document, label, Raw::Env { name, text }));
-        }
-        let value = self.table?.get(key)?;
-        Some(Item::new(self.document, label, Raw::File(value)))
+        let raw = match self.document.overlay().get(&label) {
+            Some((name, text)) => Raw::Env { name, text },
+            None => Raw::File(self.table?.get(key)?),
+        };
+        let item = Item::new(self.document, label, raw);
+        self.document.places.borrow_mut().insert(item.label().to_owned(), item.place());
+        Some(item)
     }
 
     /// Whether the key is there, whatever its value.
@@ -333,6 +355,7 @@ impl<'d> Section<'d> {
     pub fn error(&self, key: &str, what: impl Into<String>, hint: impl Into<String>) {
         match self.take(key) {
             Some(item) => item.error(what, hint),
+            None if self.document.is_broken() => {}
             None => self.document.error_at(self.span(), what, hint),
         }
     }
@@ -341,6 +364,7 @@ impl<'d> Section<'d> {
     pub fn warning(&self, key: &str, what: impl Into<String>, hint: impl Into<String>) {
         match self.take(key) {
             Some(item) => item.warning(what, hint),
+            None if self.document.is_broken() => {}
             None => self.document.warning_at(self.span(), what, hint),
         }
     }
@@ -362,23 +386,8 @@ impl<'d> Section<'d> {
     }
 }
 
-/// What a value's type is called in a message.
-pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
-    match value {
-        DeValue::String(_) => "a string",
-        DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) => "a fraction",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     fn problems_of(text: &str, read: impl Fn(&Section<'_>)) -> String {

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration}
 
 use secrecy::SecretString;
 
-use super::problem::Problems;
+use super::{places::Places, problem::Problems};
 use crate::{
     domain::{delivery::OnUnknown, hours::WorkingHours, operation::OnAbsent},
     ids::{BotId, ChatId, UserId},
@@ -19,6 +19,8 @@ use crate::{
 pub struct Config {
     /// The file it was read from, for messages.
     pub source: String,
+    /// Where each setting is written, for messages.
+    pub places: Places,
     /// `[telegram]`
     pub telegram: Telegram,
     /// `[staff]`
@@ -166,7 +168,7 @@ pub struct Web {
 /// What an operator may edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Templates {
-    /// The folder whose files override the compiled-in ones; may be absent.
+    /// The folder whose files override the compiled-in ones; the default one may be absent.
     pub dir: PathBuf,
     /// Default language of texts.
     pub language: String,

@@ -84,7 +84,8 @@ impl Crm {
         let fitted = settings::fit(&profile, &settings)?;
         let transport = Transport::new(settings.connect_limit(), settings.request_timeout).map_err(|why| {
             let mut problems = Problems::new();
-            problems.error(&settings.file, None, format!("the HTTP client cannot start: {why}"), "");
+            let (file, line) = settings.places.of("crm");
+            problems.error(file, line, format!("the HTTP client cannot start: {why}"), "");
             problems
         })?;
         let tokens = Keeper::new(&profile.meta.name, Arc::new(tokens::InMemory::default()));

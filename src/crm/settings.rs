@@ -14,14 +14,14 @@ use crate::{
         model::{Auth, Request, Step, StepKind, Url},
         template::Scope,
     },
-    config::{nearest, problem::Problems},
+    config::{nearest, places::Places, problem::Problems},
 };
 
 /// What an installation says about its CRM.
 #[derive(Clone)]
 pub struct CrmSettings {
-    /// The file these come from, for messages.
-    pub file: String,
+    /// Where these are written, for messages.
+    pub places: Places,
     /// Values for the profile's variables, as text.
     pub vars: BTreeMap<String, String>,
     /// The profile's secrets.
@@ -75,17 +75,22 @@ pub(super) fn fit(profile: &Profile, settings: &CrmSettings) -> Result<Fitted, P
 
 fn vars(profile: &Profile, settings: &CrmSettings, problems: &mut Problems) -> Vars {
     let mut vars = Vars::new();
-    let file = &settings.file;
+    let mut refuse = |setting: String, what: String, hint: String| {
+        let (file, line) = settings.places.of(&setting);
+        problems.error(file, line, what, hint);
+    };
     for (name, var) in &profile.vars {
         let given = settings.vars.get(name).filter(|text| !text.is_empty()).or(var.default.as_ref());
         let Some(text) = given else {
             if var.required {
-                problems.error(file, None, format!("`crm.vars.{name}` is missing"), &var.help);
+                refuse(format!("crm.vars.{name}"), format!("`crm.vars.{name}` is missing"), var.help.clone());
             }
             continue;
         };
         match var.refusal(text) {
-            Some(why) => problems.error(file, None, format!("`crm.vars.{name}`: {why}"), &var.help),
+            Some(why) => {
+                refuse(format!("crm.vars.{name}"), format!("`crm.vars.{name}`: {why}"), var.help.clone());
+            }
             None => {
                 vars.insert(name.clone(), var.value(text));
             }
@@ -93,28 +98,32 @@ fn vars(profile: &Profile, settings: &CrmSettings, problems: &mut Problems) -> V
     }
     for name in settings.vars.keys().filter(|name| !profile.vars.contains_key(*name)) {
         let hint = nearest::hint(name, profile.vars.keys().map(String::as_str));
-        problems.error(file, None, format!("the profile `{}` has no variable `{name}`", profile.meta.name), hint);
+        let what = format!("the profile `{}` has no variable `{name}`", profile.meta.name);
+        refuse(format!("crm.vars.{name}"), what, hint);
     }
     vars
 }
 
 fn secrets(profile: &Profile, settings: &CrmSettings, problems: &mut Problems) -> Secrets {
-    let file = &settings.file;
+    let mut refuse = |name: &str, what: String, hint: String| {
+        let (file, line) = settings.places.of(&format!("crm.secrets.{name}"));
+        problems.error(file, line, what, hint);
+    };
     for (name, secret) in &profile.secrets {
         let text = settings.secrets.get(name).map(ExposeSecret::expose_secret).unwrap_or_default();
         if text.is_empty() && secret.optional {
             continue;
         }
         if text.is_empty() {
-            problems.error(file, None, format!("`crm.secrets.{name}` is missing"), &secret.help);
+            refuse(name, format!("`crm.secrets.{name}` is missing"), secret.help.clone());
         } else if text.chars().any(char::is_control) || text.trim() != text {
             let what = format!("`crm.secrets.{name}` has spaces around it or a line break in it");
-            problems.error(file, None, what, "copy it again, without the line's end");
+            refuse(name, what, "copy it again, without the line's end".to_owned());
         }
     }
     for name in settings.secrets.keys().filter(|name| !profile.secrets.contains_key(*name)) {
         let hint = nearest::hint(name, profile.secrets.keys().map(String::as_str));
-        problems.error(file, None, format!("the profile `{}` has no secret `{name}`", profile.meta.name), hint);
+        refuse(name, format!("the profile `{}` has no secret `{name}`", profile.meta.name), hint);
     }
     settings.secrets.clone()
 }
@@ -130,6 +139,8 @@ impl CrmSettings {
 /// The bases of all requests, which only variables of the installation can change.
 fn addresses(profile: &Profile, settings: &CrmSettings, fitted: &mut Fitted, problems: &mut Problems) {
     let scope = scope::fixed(&fitted.vars);
+    let (file, line) = settings.places.of("crm.vars.base_url");
+    let mut refuse = |what: String, hint: &str| problems.error(&file, line, what, hint);
     let requests: Vec<&Request> = (profile.steps.iter().map(|step| &step.request))
         .chain(profile.lookups.iter().map(|lookup| &lookup.request))
         .chain(profile.verify.iter().map(|verify| &verify.request))
@@ -142,23 +153,23 @@ fn addresses(profile: &Profile, settings: &CrmSettings, fitted: &mut Fitted, pro
             Ok(origin) => {
                 if origin.is_open_wire() && !fitted.api.contains(&origin) {
                     let what = "the CRM is asked over plain http across the open network: anyone on the way sees all";
-                    problems.error(&settings.file, None, what, "an https:// address");
+                    refuse(what.to_owned(), "an https:// address");
                 }
                 if !fitted.api.contains(&origin) {
                     fitted.api.push(origin);
                 }
             }
-            Err(what) => problems.error(&settings.file, None, what, "see the variables of the profile"),
+            Err(what) => refuse(what, "see the variables of the profile"),
         }
     }
     if let Auth::Token(token) = &profile.auth {
         match origin(&token.request.url, &scope) {
             Ok(origin) if origin.is_open_wire() => {
                 let what = "a token would be asked for over plain http across the open network";
-                problems.error(&settings.file, None, what, "an https:// address");
+                refuse(what.to_owned(), "an https:// address");
             }
             Ok(_) => {}
-            Err(what) => problems.error(&settings.file, None, what, "see the variables of the profile"),
+            Err(what) => refuse(what, "see the variables of the profile"),
         }
     }
     fitted.links = fitted.api.clone();

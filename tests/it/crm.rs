@@ -31,7 +31,7 @@ const TOKEN: &str = "top-secret-token";
 
 fn settings(base_url: &str) -> CrmSettings {
     CrmSettings {
-        file: "zayavka.toml".to_owned(),
+        places: zayavka::config::places::Places::new("zayavka.toml", BTreeMap::new()),
         vars: BTreeMap::from([("base_url".to_owned(), base_url.to_owned())]),
         secrets: BTreeMap::from([("token".to_owned(), SecretString::from(TOKEN))]),
         // Generous to a busy machine; tests that run into it do so side by side.

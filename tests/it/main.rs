@@ -16,6 +16,7 @@ mod dialog;
 mod docs;
 mod kill;
 mod layout;
+mod mistakes;
 mod model;
 mod probe;
 mod real_crms;

@@ -70,7 +70,7 @@ impl Real {
         let text = profile::built_in::text(self.profile).expect("it ships").to_owned();
         let (profile, _) = profile::load(self.profile, &change(text)).unwrap_or_else(|problems| panic!("{problems}"));
         let settings = CrmSettings {
-            file: "zayavka.toml".to_owned(),
+            places: zayavka::config::places::Places::new("zayavka.toml", BTreeMap::new()),
             vars: self.vars(server, url),
             secrets: BTreeMap::from([(self.secret.to_owned(), server.seed.secret.as_str().into())]),
             request_timeout: Duration::from_secs(30),
@@ -358,7 +358,7 @@ async fn refusal(
 /// A field the CRM does not know is dropped in silence: the create succeeds, and reading the ticket back shows it.
 async fn dropped_key(real: &Real, server: &Server, var: &str, wrong: &str) {
     let mut settings = CrmSettings {
-        file: "zayavka.toml".to_owned(),
+        places: zayavka::config::places::Places::new("zayavka.toml", BTreeMap::new()),
         vars: real.vars(server, server.url()),
         secrets: BTreeMap::from([(real.secret.to_owned(), server.seed.secret.as_str().into())]),
         request_timeout: Duration::from_secs(30),

@@ -3,16 +3,30 @@
 use std::path::{Path, PathBuf};
 
 use super::{Profile, built_in, load};
-use crate::config::{files, nearest, problem::Problems};
+use crate::config::{files, nearest, places::Place, problem::Problems};
 
 /// Reads the profile `named` in the configuration: with a slash or `.toml` it is a path, otherwise the name of a file
-/// in `crm/` of the templates folder, or else of a shipped profile. What is only odd comes back beside it.
+/// in `crm/` of the templates folder, or else of a shipped profile. `named_at` is where it is named. What is only odd
+/// comes back beside it.
 ///
 /// # Errors
 /// There is no such profile, or every mistake of its file.
-pub fn open(named: &str, templates: Option<&Path>) -> Result<(Profile, Problems), Problems> {
+pub fn open(named: &str, templates: Option<&Path>, named_at: Place) -> Result<(Profile, Problems), Problems> {
+    let refused = |what: String, hint: String| {
+        let mut problems = Problems::new();
+        problems.error(named_at.0.clone(), named_at.1, what, hint);
+        problems
+    };
     if named.contains(['/', '\\']) || named.ends_with(".toml") {
-        return file(Path::new(named));
+        let path = Path::new(named);
+        if !path.is_file() {
+            let what = format!("`crm.profile` is the path {named}, where there is no file");
+            return Err(refused(
+                what,
+                "a path is read from the folder the service runs in; or give a profile's name".into(),
+            ));
+        }
+        return file(path);
     }
     if let Some(path) = own(named, templates).filter(|path| path.exists()) {
         return file(&path);
@@ -20,11 +34,24 @@ pub fn open(named: &str, templates: Option<&Path>) -> Result<(Profile, Problems)
     if let Some(text) = built_in::text(named) {
         return load(&format!("(built in) crm/{named}.toml"), text);
     }
-    let known = known(templates);
-    let mut problems = Problems::new();
-    let what = format!("there is no CRM profile `{named}`");
-    problems.error(named, None, what, nearest::hint(named, known.iter().map(String::as_str)));
-    Err(problems)
+    let folder = templates.unwrap_or_else(|| Path::new("templates")).join("crm");
+    let hint = format!(
+        "{}; a profile of your own is {}, or a path",
+        near(named, &known(templates)),
+        folder.join(format!("{named}.toml")).display()
+    );
+    Err(refused(format!("there is no CRM profile `{named}`"), hint))
+}
+
+/// The names most like a wrong one: a slip of the hand, the same product, or else all there are.
+fn near(named: &str, known: &[String]) -> String {
+    if let Some(name) = nearest::nearest(named, known.iter().map(String::as_str)) {
+        return format!("did you mean `{name}`?");
+    }
+    let product = named.split('-').next().unwrap_or(named).to_lowercase();
+    let of_product: Vec<_> = known.iter().filter(|name| name.split('-').next() == Some(&*product)).cloned().collect();
+    let listed = if of_product.is_empty() { known } else { &of_product };
+    format!("there are: {}", listed.join(", "))
 }
 
 /// The names of all profiles an installation can choose from, its own and the shipped ones.
@@ -71,20 +98,30 @@ mod tests {
         fs::write(crm.join("generic-blind.toml"), text.replace("Generic ticket API", "Ours")).expect("written");
         fs::write(crm.join("mine.toml"), text).expect("written");
 
-        let system = |named: &str| open(named, Some(folder.path())).map(|(profile, _)| profile.meta.system);
+        let here = || ("zayavka.toml".to_owned(), Some(7));
+        let system = |named: &str| open(named, Some(folder.path()), here()).map(|(profile, _)| profile.meta.system);
         assert!(system("generic-blind").is_ok_and(|system| system.starts_with("Ours")));
         assert!(system("generic-keyed").is_ok_and(|system| system.starts_with("Generic")));
         let known = known(Some(folder.path()));
         assert!(known.is_sorted() && known.len() == built_in::ALL.len() + 1 && known.contains(&"mine".to_owned()));
 
-        let (_, warnings) = open("mine", Some(folder.path())).expect("it loads");
+        let (_, warnings) = open("mine", Some(folder.path()), here()).expect("it loads");
         assert!(warnings.to_string().contains("named otherwise"), "{warnings}");
         let by_path = crm.join("mine.toml").display().to_string();
-        assert!(open(&by_path, None).is_ok());
+        assert!(open(&by_path, None, here()).is_ok());
         for gone in ["generic-kyed", "nosuch", "./nosuch.toml", "../etc/passwd"] {
-            assert!(open(gone, Some(folder.path())).is_err(), "{gone}");
+            assert!(open(gone, Some(folder.path()), here()).is_err(), "{gone}");
         }
-        let problems = open("generic-kyed", None).expect_err("no such profile");
-        assert!(problems.to_string().contains("did you mean `generic-keyed`?"), "{problems}");
+        for (named, said) in [
+            (
+                "generic-kyed",
+                "did you mean `generic-keyed`?; a profile of your own is templates/crm/generic-kyed.toml, or",
+            ),
+            ("generic-nope", "there are: generic-blind, generic-keyed, generic-searchable; a profile of your own is"),
+            ("nosuch/file.toml", "`crm.profile` is the path nosuch/file.toml, where there is no file"),
+        ] {
+            let problems = open(named, None, here()).expect_err("no such profile").to_string();
+            assert!(problems.starts_with("zayavka.toml:7: ") && problems.contains(said), "{problems}");
+        }
     }
 }

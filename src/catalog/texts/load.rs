@@ -6,7 +6,7 @@ use super::{LONGEST_TAP, Texts, keys::Key, pieces::Pieces, proof, shape::Place};
 use crate::{
     catalog::problem::Problems,
     config::{
-        nearest,
+        nearest, places,
         reader::{Document, Item},
     },
     domain::blank,
@@ -21,30 +21,43 @@ const ARGUMENT: usize = 24;
 /// The submit button's words are the contract's: people, scripts and pages find it by them.
 const SUBMIT: (&str, &str) = ("ru", "Отправить заявку");
 
-/// Texts from files by language: the file's name and content. What is wrong is added to `problems`; with an error in
-/// any file there are no texts.
+/// Text files by language: each file's name and content.
+pub type Sources = BTreeMap<String, (String, String)>;
+
+/// Texts from the files that ship, with an operator's `own` over them, key by key; a language that does not ship needs
+/// every key. `default` is the default language, with the place that names it. What is wrong is added to `problems`;
+/// with an error in any file there are no texts.
 #[must_use]
-pub fn load(files: &BTreeMap<String, (String, String)>, default: &str, problems: &mut Problems) -> Option<Texts> {
-    let mut languages = BTreeMap::new();
+pub fn load(
+    shipped: &Sources,
+    own: &Sources,
+    default: (&str, places::Place),
+    problems: &mut Problems,
+) -> Option<Texts> {
+    let mut languages: BTreeMap<String, Vec<Pieces>> = BTreeMap::new();
     let mut sound = true;
-    for (lang, (file, text)) in files {
+    for (lang, (file, text)) in shipped.iter().chain(own) {
         let document = Document::parse(file, text);
-        let table = language(&document, lang);
+        let table = language(&document, lang, languages.get(lang));
         sound &= !document.has_errors();
         problems.append(document.into_problems());
         languages.insert(lang.clone(), table);
     }
+    let (default, (file, line)) = default;
     if !languages.contains_key(default) {
         let known: Vec<&str> = languages.keys().map(String::as_str).collect();
         let what = format!("there is no file of texts for the default language `{default}`");
-        problems.error("templates/texts", None, what, format!("there are: {}", known.join(", ")));
+        let hint =
+            format!("there are: {}; a further one is texts/{default}.toml in the templates folder", known.join(", "));
+        problems.error(file, line, what, hint);
         sound = false;
     }
     sound.then(|| Texts { languages, default: default.to_owned() })
 }
 
-/// All texts of one file, in the order of [`Key::ALL`]; what is missing or wrong is recorded.
-fn language(document: &Document<'_>, lang: &str) -> Vec<Pieces> {
+/// All texts of one file, in the order of [`Key::ALL`]; what is not in it is taken from `below`, if there is such. What
+/// is missing or wrong is recorded.
+fn language(document: &Document<'_>, lang: &str, below: Option<&Vec<Pieces>>) -> Vec<Pieces> {
     let root = document.root();
     let mut sections = BTreeMap::new();
     for key in Key::ALL {
@@ -52,11 +65,12 @@ fn language(document: &Document<'_>, lang: &str) -> Vec<Pieces> {
         sections.entry(section).or_insert_with(|| root.table_or_empty(section));
     }
     let mut table = Vec::with_capacity(Key::ALL.len());
-    for key in Key::ALL {
+    for (place, key) in Key::ALL.iter().enumerate() {
         let (section_name, name) = key.split();
         let item = sections.get(section_name).and_then(|section| section.take(name));
         let pieces = match item {
             Some(item) => text(&item, *key, lang),
+            None if below.is_some() => below.and_then(|below| below.get(place)).cloned(),
             None => {
                 if let Some(section) = sections.get(section_name) {
                     section.missing(name, format!("a text with {}", args_hint(*key)));

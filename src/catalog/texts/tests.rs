@@ -19,9 +19,14 @@ fn files(ru: &str, en: &str) -> BTreeMap<String, (String, String)> {
     BTreeMap::from([file("ru", ru), file("en", en)])
 }
 
+/// A default language, set nowhere in particular.
+fn here(lang: &str) -> (&str, crate::config::places::Place) {
+    (lang, ("zayavka.toml".to_owned(), Some(3)))
+}
+
 fn shipped() -> Texts {
     let mut problems = Problems::new();
-    let texts = load(&files(RU, EN), "ru", &mut problems);
+    let texts = load(&files(RU, EN), &Sources::new(), here("ru"), &mut problems);
     assert_eq!(problems.to_string(), "");
     texts.unwrap()
 }
@@ -76,7 +81,7 @@ fn the_card_links_to_the_crm_only_where_the_text_says_so() {
     assert!(!card(&shipped()).contains("https://"), "{}", card(&shipped()));
     let open = RU.replace("created_link = \"\"", "created_link = \"Посмотреть: {url}\"");
     let mut problems = Problems::new();
-    let texts = load(&files(&open, EN), "ru", &mut problems).unwrap();
+    let texts = load(&files(&open, EN), &Sources::new(), here("ru"), &mut problems).unwrap();
     assert!(card(&texts).ends_with("\nПосмотреть: https://crm.example/tickets/1"), "{}", card(&texts));
 }
 
@@ -123,7 +128,8 @@ fn every_mistake_of_a_text_file_is_reported_at_its_line() {
         .replace("The confirmation takes longer than usual.", "An error, please try again.")
         .replace("[reason]", "[raeson]");
     let mut problems = Problems::new();
-    assert!(load(&files(&RU.replace("\"Отправить заявку\"", "\"Отправить\""), &wrong), "de", &mut problems).is_none());
+    let wrong_files = files(&RU.replace("\"Отправить заявку\"", "\"Отправить\""), &wrong);
+    assert!(load(&wrong_files, &Sources::new(), here("de"), &mut problems).is_none());
     problems.sort();
     // The shipped texts grow: what a line says names it better than its number. A wrong number would name another line.
     let at = |file: &str, text: &str, words: &str| {
@@ -171,6 +177,27 @@ fn every_mistake_of_a_text_file_is_reported_at_its_line() {
     en.toml at `unknown`: `card.unknown`: «try again» calls it a failure while the ticket may exist — say what is known in this state, and nothing more
     en.toml at `[raeson]`: unknown key `raeson` — did you mean `reason`?
     ru.toml at `submit_button`: `dialog.submit_button` must be «Отправить заявку» — scripts and pages find the button by it
-    templates/texts: there is no file of texts for the default language `de` — there are: en, ru
+    zayavka.toml:3: there is no file of texts for the default language `de` — there are: en, ru; a further one is texts/de.toml in the templates folder
     ");
+}
+
+#[test]
+fn an_own_file_overrides_key_by_key_and_a_new_language_needs_every_key() {
+    let own =
+        |lang: &str, text: &str| Sources::from([(lang.to_owned(), (format!("own/{lang}.toml"), text.to_owned()))]);
+    let mut problems = Problems::new();
+    let changed = own("ru", "[tap]\nchosen = \"Записали.\"\n");
+    let texts = load(&files(RU, EN), &changed, here("ru"), &mut problems).unwrap();
+    assert_eq!(problems.to_string(), "");
+    assert_eq!(texts.say("ru", Key::TapChosen, &[]), "Записали.");
+    assert_eq!(texts.say("ru", Key::DialogSubmitButton, &[]), "Отправить заявку");
+    assert_eq!(texts.say("en", Key::TapChosen, &[]), "Chosen.");
+    // What is in it is held to the same rules.
+    let wrong = own("ru", "[tap]\nchosn = \"Записали.\"\nreview = \"Заявка создана.\"\n");
+    assert!(load(&files(RU, EN), &wrong, here("ru"), &mut problems).is_none());
+    assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [Some(2), Some(3)], "{problems}");
+    let mut problems = Problems::new();
+    let german = own("de", &EN.replace("chosen = \"Chosen.\"\n", ""));
+    assert!(load(&files(RU, EN), &german, here("ru"), &mut problems).is_none());
+    assert!(problems.to_string().contains("`tap.chosen` is missing"), "{problems}");
 }

@@ -55,7 +55,7 @@ pub(super) fn staff(root: &Section<'_>) -> Staff {
         let hint = "list a second owner or reviewer, or second_person = false";
         section.error("second_person", "`staff.second_person` needs two who may decide, there is one", hint);
     }
-    if staff.chat.is_none() && deciders > 0 {
+    if !section.has("chat") && deciders > 0 {
         section.warning("chat", "`staff.chat` is not set: review cards go nowhere", "the id of the staff's chat");
     }
     section.finish();

@@ -24,7 +24,8 @@ enum How {
     Webhook,
 }
 
-pub(super) fn read(root: &Section<'_>) -> Option<Telegram> {
+/// The section; what is wrong in it is recorded, and something harmless stands in its place.
+pub(super) fn read(root: &Section<'_>) -> Telegram {
     let section = root.table_or_empty("telegram");
     let token = token(&section);
     let api_url = api_url(&section);
@@ -44,9 +45,14 @@ pub(super) fn read(root: &Section<'_>) -> Option<Telegram> {
     webhook.finish();
     let range = Duration::from_millis(100)..=Duration::from_secs(300);
     let request_timeout = section.duration("request_timeout", range).unwrap_or(Duration::from_secs(35));
+    let (token, bot_id) = token.unwrap_or_else(|| {
+        if !section.document().has_errors() {
+            section.error("token", "`telegram.token` cannot be used", "as @BotFather gave it");
+        }
+        (SecretString::from("0:none"), BotId(0))
+    });
     section.finish();
-    let (token, bot_id) = token?;
-    Some(Telegram { token, bot_id, api_url, request_timeout, receive: receive? })
+    Telegram { token, bot_id, api_url, request_timeout, receive: receive.unwrap_or(Receive::Polling) }
 }
 
 fn token(section: &Section<'_>) -> Option<(SecretString, BotId)> {

@@ -22,8 +22,12 @@ const TOKEN: (&str, &str) = ("ZAYAVKA_TELEGRAM__TOKEN", "42:abc_DEF-1");
 fn the_template_states_the_defaults() {
     let template = Config::parse("c", TEMPLATE, &env(&[TOKEN])).unwrap();
     let defaults = Config::load(None, &env(&[TOKEN])).unwrap();
-    let comparable =
-        |config: Config| format!("{:#?}", Config { source: String::new(), warnings: Problems::new(), ..config });
+    let comparable = |config: Config| {
+        format!(
+            "{:#?}",
+            Config { source: String::new(), places: Places::default(), warnings: Problems::new(), ..config }
+        )
+    };
     assert_eq!(comparable(template), comparable(defaults));
 }
 
@@ -195,6 +199,29 @@ fn nothing_secret_is_shown() {
     let text = CONTRACT.replace("\"secret\"", "\"hunter2\"").replace("sqlite://zayavka.db", "postgres://u:hunter2@h/d");
     let shown = format!("{:#?}", Config::parse("c", &text, &BTreeMap::new()).unwrap());
     assert!(!shown.contains("hunter2") && !shown.contains("123456:TEST"), "{shown}");
+}
+
+#[test]
+fn a_line_of_broken_syntax_is_told_once_and_hides_no_other_mistake() {
+    let text = "[telegram]\ntoken = \"1:abc\nreceive = \"poling\"\n[staff]\nchat = \"x\"\nowners = [1]\n";
+    insta::assert_snapshot!(refused(text, &[]), @r#"
+    zayavka.toml:2: not valid TOML: invalid basic string, expected `"`
+    zayavka.toml:3: `telegram.receive` cannot be `poling` — did you mean `polling`?
+    zayavka.toml:5: `staff.chat` must be a whole number, this is a string
+    "#);
+}
+
+#[test]
+fn every_setting_knows_its_line() {
+    let config = Config::parse("zayavka.toml", CONTRACT, &env(&[("ZAYAVKA_CRM__LEASE", "31s")])).unwrap();
+    let line =
+        |start: &str| CONTRACT.lines().position(|line| line.starts_with(start)).and_then(|n| u32::try_from(n + 1).ok());
+    for (setting, start) in
+        [("crm.profile", "profile"), ("crm.vars.base_url", "base_url"), ("crm.vars.queue", "[crm.vars]")]
+    {
+        assert_eq!(config.places.of(setting), ("zayavka.toml".to_owned(), line(start)), "{setting}");
+    }
+    assert_eq!(config.places.of("crm.lease"), ("environment ZAYAVKA_CRM__LEASE".to_owned(), None));
 }
 
 #[test]
