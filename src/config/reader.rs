@@ -141,7 +141,9 @@ impl<'t> Document<'t> {
         &self.problems
     }
 
-    pub(super) fn is_broken(&self) -> bool {
+    /// Whether the text is no TOML at all: then nothing more is said of what is in it.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
         self.broken
     }
 

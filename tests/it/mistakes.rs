@@ -82,10 +82,14 @@ fn a_mistyped_name_among_the_templates_is_spoken_of() {
 }
 
 #[test]
-fn an_own_text_file_needs_only_what_it_changes() {
+fn an_own_text_file_has_every_text() {
     let folder = folder();
-    put(folder.path(), "templates/texts/ru.toml", "[tap]\nchosen = \"Записали.\"\n");
+    let shipped = include_str!("../../templates/texts/ru.toml");
+    put(folder.path(), "templates/texts/ru.toml", &shipped.replace("chosen = \"Выбрано.\"", "chosen = \"Записали.\""));
     well(folder.path(), SOUND);
+    put(folder.path(), "templates/texts/ru.toml", &shipped.replace("chosen = \"Выбрано.\"\n", ""));
+    let said = unwell(folder.path(), SOUND);
+    assert!(said.contains("ru.toml") && said.contains("`tap.chosen` is missing"), "{said}");
 }
 
 #[test]

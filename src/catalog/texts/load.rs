@@ -18,15 +18,17 @@ const LONGEST_MESSAGE: usize = 3500;
 const LONGEST_BUTTON: usize = 64;
 /// How long an argument may be taken to be where the whole must fit a tap's answer.
 const ARGUMENT: usize = 24;
+/// So many missing texts are told one by one; more would bury every other mistake.
+const MISSING_ONE_BY_ONE: usize = 20;
 /// The submit button's words are the contract's: people, scripts and pages find it by them.
 const SUBMIT: (&str, &str) = ("ru", "Отправить заявку");
 
 /// Text files by language: each file's name and content.
 pub type Sources = BTreeMap<String, (String, String)>;
 
-/// Texts from the files that ship, with an operator's `own` over them, key by key; a language that does not ship needs
-/// every key. `default` is the default language, with the place that names it. What is wrong is added to `problems`;
-/// with an error in any file there are no texts.
+/// Texts from the files that ship; a file of the operator's `own` replaces the one of its language, whole. `default` is the
+/// default language, with the place that names it. What is wrong is added to `problems`; with an error in any file there
+/// are no texts.
 #[must_use]
 pub fn load(
     shipped: &Sources,
@@ -36,9 +38,10 @@ pub fn load(
 ) -> Option<Texts> {
     let mut languages: BTreeMap<String, Vec<Pieces>> = BTreeMap::new();
     let mut sound = true;
-    for (lang, (file, text)) in shipped.iter().chain(own) {
+    let replaced = shipped.iter().filter(|(lang, _)| !own.contains_key(*lang));
+    for (lang, (file, text)) in replaced.chain(own) {
         let document = Document::parse(file, text);
-        let table = language(&document, lang, languages.get(lang));
+        let table = language(&document, lang);
         sound &= !document.has_errors();
         problems.append(document.into_problems());
         languages.insert(lang.clone(), table);
@@ -55,9 +58,8 @@ pub fn load(
     sound.then(|| Texts { languages, default: default.to_owned() })
 }
 
-/// All texts of one file, in the order of [`Key::ALL`]; what is not in it is taken from `below`, if there is such. What
-/// is missing or wrong is recorded.
-fn language(document: &Document<'_>, lang: &str, below: Option<&Vec<Pieces>>) -> Vec<Pieces> {
+/// All texts of one file, in the order of [`Key::ALL`]. What is missing or wrong is recorded.
+fn language(document: &Document<'_>, lang: &str) -> Vec<Pieces> {
     let root = document.root();
     let mut sections = BTreeMap::new();
     for key in Key::ALL {
@@ -65,20 +67,26 @@ fn language(document: &Document<'_>, lang: &str, below: Option<&Vec<Pieces>>) ->
         sections.entry(section).or_insert_with(|| root.table_or_empty(section));
     }
     let mut table = Vec::with_capacity(Key::ALL.len());
-    for (place, key) in Key::ALL.iter().enumerate() {
+    let mut missing = Vec::new();
+    for key in Key::ALL {
         let (section_name, name) = key.split();
         let item = sections.get(section_name).and_then(|section| section.take(name));
-        let pieces = match item {
-            Some(item) => text(&item, *key, lang),
-            None if below.is_some() => below.and_then(|below| below.get(place)).cloned(),
-            None => {
-                if let Some(section) = sections.get(section_name) {
-                    section.missing(name, format!("a text with {}", args_hint(*key)));
-                }
-                None
+        if item.is_none() {
+            missing.push(*key);
+        }
+        table.push(item.and_then(|item| text(&item, *key, lang)).unwrap_or_default());
+    }
+    if missing.len() <= MISSING_ONE_BY_ONE {
+        for key in missing {
+            let (section, name) = key.split();
+            if let Some(section) = sections.get(section) {
+                section.missing(name, format!("a text with {}", args_hint(key)));
             }
-        };
-        table.push(pieces.unwrap_or_default());
+        }
+    } else if !document.is_broken() {
+        let names: Vec<&str> = missing.iter().map(|key| key.name()).collect();
+        let what = format!("{} texts are missing: {}", names.len(), names.join(", "));
+        document.error_at(None, what, "begin with a copy of the file that ships, and change what you want");
     }
     for (_, section) in sections {
         section.finish();

@@ -184,22 +184,22 @@ fn every_mistake_of_a_text_file_is_reported_at_its_line() {
 }
 
 #[test]
-fn an_own_file_overrides_key_by_key_and_a_new_language_needs_every_key() {
+fn an_own_file_replaces_the_one_of_its_language_whole() {
     let own =
         |lang: &str, text: &str| Sources::from([(lang.to_owned(), (format!("own/{lang}.toml"), text.to_owned()))]);
     let mut problems = Problems::new();
-    let changed = own("ru", "[tap]\nchosen = \"Записали.\"\n");
+    let changed = own("ru", &RU.replace("chosen = \"Выбрано.\"", "chosen = \"Записали.\""));
     let texts = load(&files(RU, EN), &changed, here("ru"), &mut problems).unwrap();
     assert_eq!(problems.to_string(), "");
     assert_eq!(texts.say("ru", Key::TapChosen, &[]), "Записали.");
-    assert_eq!(texts.say("ru", Key::DialogSubmitButton, &[]), "Отправить заявку");
     assert_eq!(texts.say("en", Key::TapChosen, &[]), "Chosen.");
-    // What is in it is held to the same rules.
-    let wrong = own("ru", "[tap]\nchosn = \"Записали.\"\nreview = \"Заявка создана.\"\n");
-    assert!(load(&files(RU, EN), &wrong, here("ru"), &mut problems).is_none());
-    assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [Some(2), Some(3)], "{problems}");
-    let mut problems = Problems::new();
     let german = own("de", &EN.replace("chosen = \"Chosen.\"\n", ""));
     assert!(load(&files(RU, EN), &german, here("ru"), &mut problems).is_none());
     assert!(problems.to_string().contains("`tap.chosen` is missing"), "{problems}");
+    // A file with a few lines does not bury its mistakes under all that is not in it.
+    let mut problems = Problems::new();
+    let few = own("ru", "[tap]\nchosn = \"Записали.\"\nreview = \"Заявка создана.\"\n");
+    assert!(load(&files(RU, EN), &few, here("ru"), &mut problems).is_none());
+    let lines = problems.to_string();
+    assert!(lines.lines().count() == 3 && lines.contains("texts are missing: dialog.welcome, "), "{lines}");
 }

@@ -89,9 +89,13 @@ pub async fn advance<C: ConnectionTrait>(
         .col_expr(operations::Column::ChangedAt, Expr::value(at.0))
         .col_expr(operations::Column::DueAt, Expr::value(next.due_at().map(|at| at.0)))
         .col_expr(operations::Column::TicketNumber, Expr::value(ticket_number))
-        .col_expr(operations::Column::EndedAt, Expr::value(next.state.is_final().then_some(at.0)))
         .filter(operations::Column::Id.eq(id.0))
         .filter(operations::Column::Rev.eq(stored.rev));
+    // A look for a late twin comes after the end and does not move it: the time to a ticket is counted to here.
+    if next.state.name() != stored.operation.state.name() {
+        let ended_at = next.state.is_final().then_some(at.0);
+        save = save.col_expr(operations::Column::EndedAt, Expr::value(ended_at));
+    }
     if next.confirmed_at != stored.operation.confirmed_at {
         save = save.col_expr(operations::Column::ConfirmedAt, Expr::value(next.confirmed_at.0));
     }
