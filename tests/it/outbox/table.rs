@@ -142,6 +142,7 @@ async fn cells(world: &mut World, first: i64, method: Method, error: &Error) -> 
         put(world, *chat, Some(&format!("table:{chat}")), NoticeKind::Dialog, vec!["было".to_owned()]).await;
     }
     world.settle().await;
+    let cases_before = cases(world).await;
     let mut ids = Vec::new();
     for (how, chat) in chats.iter().rev() {
         let card = format!("table:{chat}");
@@ -153,7 +154,6 @@ async fn cells(world: &mut World, first: i64, method: Method, error: &Error) -> 
         // The answer that silences the bot, if it is one, comes last.
         world.app().outbox.tick().await.unwrap_or_else(|error| panic!("{error}"));
     }
-    let cases_before = cases(world).await;
     world.settle().await;
     world.post("/telegram/release", json!({})).await;
     world.pass(LONG).await;
