@@ -38,6 +38,8 @@ on_both! {
         assert!(one.iter().all(|row| two.iter().all(|twin| twin.row != row.row)));
         let (a, b) = tokio::join!(world.app().handle(one), other.app.handle(two));
         a.and(b).unwrap_or_else(|error| panic!("{error}"));
+        // Whichever of them claimed a message says it.
+        other.app.outbox.tick().await.unwrap_or_else(|error| panic!("{error}"));
         world.settle().await;
         assert_eq!((world.count().await, world.operations(ANNA).await.len()), (1, 1));
         world.finish().await;
@@ -90,6 +92,12 @@ on_both! {
             let (one, two) = tokio::join!(world.app().inbox.handle(row), other.app.inbox.handle(row));
             let done = [&one, &two].iter().filter(|ended| matches!(ended, Ended::Done(_))).count();
             assert!(done <= 1, "{one:?} {two:?}");
+        }
+        // Nobody named the operation: whoever began it goes on when the tap has had its time.
+        world.clock.advance(Duration::from_secs(4));
+        for app in [world.app(), &other.app] {
+            app.worker.tick().await.unwrap_or_else(|error| panic!("{error}"));
+            app.outbox.tick().await.unwrap_or_else(|error| panic!("{error}"));
         }
         world.pass(Duration::from_secs(60)).await;
         assert_eq!((world.count().await, world.operations(ANNA).await.len()), (1, 1));

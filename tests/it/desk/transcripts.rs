@@ -208,7 +208,7 @@ on_both! {
             Z-ANNA-XXXX: отклонена, заявитель узнает причину.
 
             Случай Z-ANNA-XXXX: сообщение не доставлено
-            Не доставлено: сообщение об отказе. 403 Forbidden: bot was blocked by the user
+            Не доставлено: карточка заявки. the client has blocked the bot or left Telegram
 
             Заявка: не принята
             Заявитель: Анна, •••0101

@@ -1,5 +1,7 @@
 //! The outbox as Telegram and its people see it: pace, order, barriers, and what becomes of a message for each answer.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod barriers;
 mod lanes;
 mod pace;

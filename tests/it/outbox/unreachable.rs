@@ -133,7 +133,7 @@ on_both! {
         world.act(OWNER, "unblock", json!({})).await;
         world.act(OWNER, "text", json!({ "text": "/queue" })).await;
         world.settle().await;
-        assert!(world.last_text(OWNER).await.contains("реш"), "{}", world.last_text(OWNER).await);
+        assert!(world.last_text(OWNER).await.contains("Очередь"), "{}", world.last_text(OWNER).await);
         world.finish().await;
     }
 }
