@@ -106,7 +106,7 @@ const SHORT: Sizes = Sizes {
     seconds: 0.5,
     people: 30,
     rate: 20.0,
-    taps_on_one_button: 1_000,
+    taps_on_one_button: 300,
     queued: 5_000,
     history: 5_000,
     acts: 5,
