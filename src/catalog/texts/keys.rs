@@ -142,7 +142,7 @@ texts! {
     StaffDoneReject = "staff"."done_reject", Message, Rejected, ["marker"];
     StaffTooLate = "staff"."too_late", Message, Free, ["marker", "state"];
     StaffKeyDropped = "staff"."key_dropped", Message, Free, ["number"];
-    StaffTopicGone = "staff"."topic_gone", Message, Free, ["chat", "thread"];
+    StaffTopicGone = "staff"."topic_closed", Message, Free, ["chat", "thread"];
     StaffCrmRefusesUs = "staff"."crm_refuses_us", Message, Free, [];
     StaffButtonWhy = "staff"."button_why", Button, Free, [];
     StaffNotYours = "staff"."not_yours", Message, Free, [];

@@ -98,6 +98,9 @@ updates = "1d"
 format = "xml"
 filter = "a=b=c"
 [extra]
+[pace]
+burst = 0
+per_chatt = 1
 "#;
     let said = refused(text, &[("ZAYAVKA_LIMITS__OPEN_DRAFTS_PER_CLIENT", "many"), ("ZAYAVKA_CRM__LEESE", "1s")]);
     assert!(!said.contains("hunter2") && !said.contains("not allowed!"), "{said}");
@@ -129,7 +132,9 @@ filter = "a=b=c"
     zayavka.toml:33: `retention.updates` is 1d, out of range — 2d to 36500d
     zayavka.toml:35: `log.format` cannot be `xml` — known here: text, json
     zayavka.toml:36: `log.filter` cannot be read: `a=b=c` — info, or zayavka=debug,info
-    zayavka.toml:37: unknown key `extra` — known here: crm, database, limits, log, notices, retention, staff, telegram, templates, web, worker
+    zayavka.toml:37: unknown key `extra` — known here: crm, database, limits, log, notices, pace, retention, staff, telegram, templates, web, worker
+    zayavka.toml:39: `pace.burst` is 0, out of range — 1 to 1000
+    zayavka.toml:40: unknown key `per_chatt` in [pace] — did you mean `per_chat`?
     "#);
 }
 
