@@ -7,7 +7,7 @@ use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
     load::{Requests, Wire, open_loop, request},
-    measure::{ms, percentile},
+    measure::{in_turn, ms, percentile},
     mould::{Person, tap},
     outside::Crm,
     place::{Database, Ground, Pace},
@@ -68,12 +68,7 @@ pub(crate) async fn cpu(ground: &Ground, report: &mut Report, round: usize) {
     let plain = ground.sqlite();
     let ours = async || flow(Service::start(ground, &database, Crm::Well, Pace::Free, 8)).await;
     let theirs = async || flow(Service::plain(ground, &plain)).await;
-    let (ours, theirs) = if round % 2 == 0 {
-        (ours().await, theirs().await)
-    } else {
-        let theirs = theirs().await;
-        (ours().await, theirs)
-    };
+    let (ours, theirs) = in_turn(round, ours, theirs).await;
     let raw = format!("{:.2} and {:.2} ms at {rate:.0} taps/s", ms(ours), ms(theirs));
     report.add(round, Line::Cpu, ours.as_secs_f64() / theirs.as_secs_f64(), &raw);
 }
@@ -138,12 +133,7 @@ impl Queues {
 pub(crate) async fn queued(ground: &Ground, queues: &Queues, report: &mut Report, round: usize) {
     let none = async || answer_p99(ground, &queues.none, &queues.people, Crm::Well, Pace::Profile).await;
     let full = async || answer_p99(ground, &queues.full, &queues.full_people, Crm::Well, Pace::Profile).await;
-    let (none, full) = if round % 2 == 0 {
-        (none().await, full().await)
-    } else {
-        let full = full().await;
-        (none().await, full)
-    };
+    let (none, full) = in_turn(round, none, full).await;
     let (queued, rate) = (ground.sizes.queued, ground.sizes.rate);
     let raw = format!("p99 {:.1} with {queued} and {:.1} ms at {rate} taps/s", ms(full), ms(none));
     report.add(round, Line::Queued, full.as_secs_f64() / none.as_secs_f64(), &raw);

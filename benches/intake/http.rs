@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use crate::{
     door::{self, Door},
     load::{Requests, open_loop, request, saturate},
-    measure::{fsync, ms, percentile, rate},
+    measure::{fsync, in_turn, ms, percentile, rate},
     place::Ground,
     plain,
     report::{Line, Report},
@@ -29,12 +29,8 @@ pub(crate) async fn measure(ground: &Ground, report: &mut Report, round: usize) 
         let (at, _tasks) = door::serve(plain::router(&database.url, None).await).await;
         saturate(at, &few).await
     };
-    let (null, ours, plain) = if round % 2 == 0 {
-        (null().await, ours().await, plain().await)
-    } else {
-        let (plain, ours) = (plain().await, ours().await);
-        (null().await, ours, plain)
-    };
+    let both = async || in_turn(round, ours, plain).await;
+    let (null, (ours, plain)) = in_turn(round, null, both).await;
     let (null, ours, plain) = (rate(requests.len(), null), rate(requests.len(), ours), rate(few.len(), plain));
     report.add(round, Line::Http, ours / null, &format!("{ours:.0} and {null:.0} taps/s"));
     report.add(round, Line::PlainBot, ours / plain, &format!("{ours:.0} and {plain:.0} taps/s"));

@@ -16,6 +16,21 @@ pub(crate) fn percentile(values: &mut [Duration], share: f64) -> Duration {
     values[((last as f64) * share).round() as usize]
 }
 
+/// Both, in an order that changes from round to round.
+pub(crate) async fn in_turn<A, B>(
+    round: usize,
+    one: impl AsyncFnOnce() -> A,
+    other: impl AsyncFnOnce() -> B,
+) -> (A, B) {
+    if round.is_multiple_of(2) {
+        let one = one().await;
+        (one, other().await)
+    } else {
+        let other = other().await;
+        (one().await, other)
+    }
+}
+
 pub(crate) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }

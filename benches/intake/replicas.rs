@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     flow::prepared,
     load::{Requests, request, saturate},
-    measure::rate,
+    measure::{in_turn, rate},
     outside::Crm,
     place::{Ground, Pace},
     report::{Line, Report},
@@ -36,12 +36,7 @@ async fn tickets(ground: &Ground, replicas: usize) -> f64 {
 }
 
 pub(crate) async fn measure(ground: &Ground, report: &mut Report, round: usize) {
-    let (one, three) = if round % 2 == 0 {
-        (tickets(ground, 1).await, tickets(ground, 3).await)
-    } else {
-        let three = tickets(ground, 3).await;
-        (tickets(ground, 1).await, three)
-    };
+    let (one, three) = in_turn(round, async || tickets(ground, 1).await, async || tickets(ground, 3).await).await;
     report.add(round, Line::Replicas, three / one, &format!("{three:.0} and {one:.0} tickets/s"));
 }
 
@@ -65,11 +60,7 @@ pub(crate) async fn wake_ups(ground: &Ground, report: &mut Report, round: usize)
         return;
     }
     let requests: Requests = Arc::new(taps(ground.sizes.plain_requests).iter().map(|tap| request(tap)).collect());
-    let (on, off) = if round % 2 == 0 {
-        (stored(ground, "true", &requests).await, stored(ground, "false", &requests).await)
-    } else {
-        let off = stored(ground, "false", &requests).await;
-        (stored(ground, "true", &requests).await, off)
-    };
+    let stored = async |wake_ups| stored(ground, wake_ups, &requests).await;
+    let (on, off) = in_turn(round, async || stored("true").await, async || stored("false").await).await;
     report.add(round, Line::WakeUps, on / off, &format!("{on:.0} and {off:.0} taps/s committed"));
 }

@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 use crate::{
     door::Door,
     load::{PATH, SECRET},
-    measure::rate,
+    measure::{in_turn, rate},
     mould::tap,
     place::{Database, Ground},
     report::{Line, Report},
@@ -40,7 +40,6 @@ const RAW_CLIENTS: usize = 4;
 
 pub(crate) async fn sqlite(ground: &Ground, report: &mut Report, round: usize) {
     let taps = taps(ground.sizes.taps);
-    let (at_route, in_batches, raw, raw_batches);
     let product = async || {
         let database = ground.sqlite();
         let app = ground.app(&database).await;
@@ -66,13 +65,7 @@ pub(crate) async fn sqlite(ground: &Ground, report: &mut Report, round: usize) {
         }
         (took[0], took[1])
     };
-    if round % 2 == 0 {
-        (at_route, in_batches) = product().await;
-        (raw, raw_batches) = baseline().await;
-    } else {
-        (raw, raw_batches) = baseline().await;
-        (at_route, in_batches) = product().await;
-    }
+    let ((at_route, in_batches), (raw, raw_batches)) = in_turn(round, product, baseline).await;
     let count = taps.len();
     for (line, ours, raw) in [(Line::RouteSqlite, at_route, raw), (Line::BatchSqlite, in_batches, raw_batches)] {
         let (ours, raw) = (rate(count, ours), rate(count, raw));
@@ -108,14 +101,7 @@ pub(crate) async fn postgres(ground: &Ground, report: &mut Report, round: usize)
         running.join_all().await;
         began.elapsed()
     };
-    let (ours, raw);
-    if round % 2 == 0 {
-        ours = product().await;
-        raw = baseline().await;
-    } else {
-        raw = baseline().await;
-        ours = product().await;
-    }
+    let (ours, raw) = in_turn(round, product, baseline).await;
     let (ours, raw) = (rate(taps.len(), ours), rate(taps.len(), raw));
     report.add(round, Line::RoutePostgres, ours / raw, &format!("{ours:.0} and {raw:.0} taps/s"));
 }
