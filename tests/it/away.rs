@@ -211,7 +211,8 @@ on_both! {
         world.settle().await;
         assert!(!world.is_alive(), "it dies in the middle");
         world.start().await;
-        world.pass(Duration::from_secs(60)).await;
+        // What was claimed when it died waits for its lease.
+        world.pass(Duration::from_secs(300)).await;
         assert_eq!(world.said(ANNA).await.len(), before + 1, "{:?}", world.said(ANNA).await);
         world.finish().await;
     }

@@ -108,11 +108,14 @@ fn mistakes_of_all_files_are_reported_together() {
     // The shipped texts grow: the line is counted in the file itself.
     let line = RU.lines().position(|line| line.starts_with("chosen = ")).unwrap() + 1;
     let said = said.replace(&format!("ru.toml:{line}:"), "ru.toml at chosn:");
+    let line = RU.lines().position(|line| line == "[tap]").unwrap() + 1;
+    let said = said.replace(&format!("ru.toml:{line}:"), "ru.toml at [tap]:");
     insta::assert_snapshot!(said, @r"
     forms/2.toml:1: form `x` is also in forms/1.toml — each form needs its own id
     forms/3.toml:5: `field[1].kind` cannot be `txt` — did you mean `text`?
     forms/4.toml:2: is not UTF-8 text — save it as UTF-8
     texts/Deutsch.toml: is not named after a language — two or three letters, such as ru.toml
+    texts/ru.toml at [tap]: `tap.chosen` is missing — a text with no placeholder
     texts/ru.toml at chosn: unknown key `chosn` in [tap] — did you mean `chosen`?
     ");
 }

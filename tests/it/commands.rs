@@ -114,7 +114,7 @@ on_both! {
         world.type_text(ANNA, "/cancel").await;
         world.type_text(ANNA, "а как теперь отправить?").await;
         assert!(world.last_text(ANNA).await.starts_with("Все ответы на месте."));
-        assert_eq!(world.submit(ANNA).await, "Принято, отправляем заявку.", "not the button of what was withdrawn");
+        assert!(world.submit(ANNA).await.starts_with("Принято."), "not the button of what was withdrawn");
         world.staff("/resume").await;
         world.pass(Duration::from_secs(60)).await;
         assert_eq!((world.state(ANNA).await, world.count().await), ("created", 1));
