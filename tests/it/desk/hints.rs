@@ -129,7 +129,8 @@ on_both! {
         let before = world.desk_text(card).await;
         raw(&mut world, REVIEWER, card, "Q1.m.zzz.zzz").await;
         assert_eq!(world.desk_text(card).await, before);
-        assert!(world.last_text(STAFF).await.contains("По этому отбору пусто"));
+        world.pass(std::time::Duration::from_secs(10)).await;
+        assert!(world.last_text(STAFF).await.contains("По этому отбору пусто"), "{}", world.last_text(STAFF).await);
         world.staff("/why").await;
         let said = world.desk_message("Нужен код").await;
         raw(&mut world, REVIEWER, said, "Q1.m.zzz.zzz").await;

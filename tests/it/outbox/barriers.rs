@@ -36,6 +36,8 @@ on_both! {
 
     async fn two_between_a_word_and_its_answer(db: Database) {
         let mut world = World::new(db).await;
+        // The first poll after a start notes that updates come in.
+        world.type_text(ANNA, "/help").await;
         world.forget_points();
         world.type_text(ANNA, "/help").await;
         assert_eq!(commits_before_call(&world.points(), 1), 2, "{:?}", world.points());
