@@ -96,10 +96,12 @@ impl Visit<'_> {
     /// followed by another, and then that is the one to speak of.
     pub(super) async fn where_it_stands(&self, draft: &Draft, tapped: &Stored) -> Result<String, StoreError> {
         let ended = matches!(tapped.operation.state, State::Rejected { .. } | State::Cancelled);
-        if ended && draft.state == DraftState::Submitted && draft.version != tapped.operation.version {
-            if let Some(latest) = operations::by_draft_version(self.tx.as_ref(), draft.id, draft.version).await? {
-                return self.tapped(&latest).await;
-            }
+        if ended
+            && draft.state == DraftState::Submitted
+            && draft.version != tapped.operation.version
+            && let Some(latest) = operations::by_draft_version(self.tx.as_ref(), draft.id, draft.version).await?
+        {
+            return self.tapped(&latest).await;
         }
         self.tapped(tapped).await
     }
