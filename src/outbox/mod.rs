@@ -1,7 +1,7 @@
 //! The outbox: what is stored to be said goes to Telegram, in order within a chat, once where it can be.
 //!
 //! One owner of retries: no library repeats a call. A row is stored as `sending` before its call and ends by what the
-//! answer proves; a card is worded when it is claimed, so no message is behind the truth. [`take`] is the one transaction
+//! answer proves; a card is worded when it is claimed, so no message is behind the truth. `take` is the one transaction
 //! that decides whether a chat's next message may leave; it runs for a chat whose lane is due, behind the end of the
 //! message before, and inside the transaction that writes something new ([`Herald`]).
 

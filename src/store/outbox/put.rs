@@ -23,7 +23,7 @@ use crate::{
 pub struct Letter {
     /// Which bot says it.
     pub bot: BotId,
-    /// To whom; [`STAFF`] for the staff chat.
+    /// To whom; [`STAFF`](super::STAFF) for the staff chat.
     pub chat: ChatId,
     /// The topic, if any.
     pub thread: Option<i64>,
