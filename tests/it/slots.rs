@@ -73,7 +73,7 @@ on_both! {
         wants_the_only_place(&mut world, ANNA).await;
         wants_the_only_place(&mut world, BORIS).await;
         world.staff("/pause").await;
-        assert_eq!(world.submit(ANNA).await, ACCEPTED);
+        assert!(world.submit(ANNA).await.starts_with("Принято."));
         assert_eq!(world.submit(BORIS).await, TAKEN);
         world.type_text(ANNA, "/cancel").await;
         assert_eq!(world.state(ANNA).await, "cancelled");
@@ -82,7 +82,7 @@ on_both! {
         world.type_text(BORIS, "/start").await;
         assert_eq!(offered(&mut world, BORIS).await, [ONLY, OTHER]);
         world.tap(BORIS, ONLY).await;
-        assert_eq!(world.submit(BORIS).await, ACCEPTED);
+        assert!(world.submit(BORIS).await.starts_with("Принято."));
         world.staff("/resume").await;
         world.pass(Duration::from_secs(60)).await;
         assert_eq!(world.count().await, 1);

@@ -30,8 +30,8 @@ on_both! {
         world.fill_in(ANNA).await;
         world.staff("/pause").await;
         let summary = world.message_with(ANNA, SUBMIT).await;
-        assert_eq!(world.submit(ANNA).await, ACCEPTED);
-        assert_eq!(world.tap_on(ANNA, summary, SUBMIT).await, "Уже отправляем. Второй раз нажимать не нужно.");
+        assert!(world.submit(ANNA).await.starts_with("Принято."));
+        assert!(world.tap_on(ANNA, summary, SUBMIT).await.starts_with("Уже отправляем"));
         world.staff("/resume").await;
         world.pass(Duration::from_secs(60)).await;
         assert_eq!(world.tap_on(ANNA, summary, SUBMIT).await, CREATED);
@@ -96,7 +96,7 @@ on_both! {
         let old = world.message_with(ANNA, SUBMIT).await;
         world.tap(ANNA, "Изменить").await;
         world.tap(ANNA, "Как к вам обращаться?").await;
-        assert_eq!(world.tap_on(ANNA, old, SUBMIT).await, "Анкета изменилась. Проверьте новую сводку.");
+        assert_eq!(world.tap_on(ANNA, old, SUBMIT).await, "Анкета изменилась. Сначала ответьте на последний вопрос.");
         world.type_text(ANNA, "Анна Ивановна").await;
         assert_eq!(world.tap_on(ANNA, old, SUBMIT).await, "Анкета изменилась. Проверьте новую сводку.");
         assert_eq!(world.count().await, 0);
