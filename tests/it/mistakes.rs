@@ -139,7 +139,7 @@ fn a_database_that_cannot_be_used_is_named_with_its_place_and_what_to_do() {
         ("sqlite://notes.db", "file is not a database", "name another one"),
         ("postgres://u:hunter2@127.0.0.1:1/z", "postgres://u:…@127.0.0.1:1/z", "does the server run"),
     ] {
-        let config = format!("{SOUND}[database]\nurl = \"{url}\"\n");
+        let config = format!("{SOUND}[database]\nurl = \"{url}\"\n[web]\nlisten = \"127.0.0.1:0\"\n");
         for words in [&["run"][..], &["migrate", "status"]] {
             let (code, said) = ran(folder.path(), &config, words);
             assert_eq!(code, Some(2), "{url}: {said}");
@@ -183,7 +183,7 @@ on_both! {
             Some(_) => format!("{}?mode=ro", db.url),
         };
         let folder = folder();
-        let (code, said) = ran(folder.path(), &format!("{SOUND}[database]\nurl = \"{url}\"\n"), &["run"]);
+        let (code, said) = ran(folder.path(), &format!("{SOUND}[database]\nurl = \"{url}\"\n[web]\nlisten = \"127.0.0.1:0\"\n"), &["run"]);
         assert_eq!(code, Some(2), "{said}");
         assert!(said.contains("zayavka.toml:13: `database.url` ") && said.contains("nothing can be stored"), "{said}");
     }

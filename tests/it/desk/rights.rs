@@ -120,7 +120,7 @@ on_both! {
             world.pass(MINUTE).await;
             let desk = world.staff_as(who, "/help").await;
             for (command, needed) in zayavka::staff::COMMANDS {
-                assert_eq!(desk.contains(&format!("/{command} ")), role >= needed, "{command}: {desk}");
+                assert_eq!(desk.contains(&format!("/{command} — ")), role >= needed, "{command}: {desk}");
             }
         }
         let desk = world.staff_as(OWNER, "/help").await;
