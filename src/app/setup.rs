@@ -96,23 +96,23 @@ pub fn check(config: &Config) -> Result<Checked, Problems> {
     }
 }
 
-/// The operator's folder of templates. The default one may be absent; one that was named must be there, or the shipped
-/// files would serve in its place and nobody would know.
+/// The operator's folder of templates. It may be absent; of one that was named that is said, or the shipped files would
+/// serve in its place and nobody would know.
 fn templates<'c>(config: &'c Config, problems: &mut Problems) -> Option<&'c Path> {
     let dir = config.templates.dir.as_path();
     if dir.is_dir() {
         folder::report_unread(dir, problems);
         return Some(dir);
     }
-    let what = match dir.exists() {
-        true => "is a file, not a folder",
-        false if dir == Path::new(TEMPLATES) => return None,
-        false => "is not there",
-    };
     let (file, line) = config.places.of("templates.dir");
+    let named = format!("`templates.dir` {}", dir.display());
     let hint =
         "the folder with your forms/, texts/ and crm/; a relative path is read from the folder the service runs in";
-    problems.error(file, line, format!("`templates.dir` {}: {what}", dir.display()), hint);
+    if dir.exists() {
+        problems.error(file, line, format!("{named}: is a file, not a folder"), hint);
+    } else if dir != Path::new(TEMPLATES) {
+        problems.warning(file, line, format!("{named}: is not there, only what ships serves"), hint);
+    }
     None
 }
 
