@@ -4,7 +4,7 @@
 //! cargo bench --bench intake                       the whole run: five rounds, at most 12 minutes
 //! cargo bench --bench intake -- --history 10000000 the same over ten million operations
 //! cargo bench --bench intake -- --only HTTP        one stage, for whoever works on it
-//! cargo test --bench intake -- --short             what CI runs: one small round, at most a minute
+//! cargo test --bench intake -- --short             one small round
 //! ```
 //!
 //! Every line is a ratio to a baseline measured in the same round on the same machine, or a count. The run fails when a

@@ -135,7 +135,9 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when nothing can be written.
     pub async fn try_writing(&self, now: Timestamp) -> Result<(), StoreError> {
-        settings::set(&self.raw_writer, settings::STARTED, &now.rfc3339(), now).await
+        let tx = backend::begin(&self.raw_writer, self.pooled).await?;
+        settings::set(&tx, settings::STARTED, &now.rfc3339(), now).await?;
+        Ok(tx.commit().await?)
     }
 
     /// Where to read from.

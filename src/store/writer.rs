@@ -201,8 +201,8 @@ async fn run_together(
 /// Stores updates in a transaction that holds nothing else.
 async fn store(door: &Door, arrivals: &[&Arrivals]) -> Result<Vec<Vec<Claimed>>, StoreError> {
     let rows = arrivals.iter().map(|arrivals| arrivals.updates.len()).sum();
-    let stored = if inbox::is_one_statement(rows) {
-        // One statement is a transaction of its own: two trips less.
+    let stored = if inbox::is_one_statement(rows) && !door.pooled {
+        // One statement is a transaction of its own: two trips less. Behind a pooler nothing runs outside of one.
         door.points.pass("store.commit").await;
         inbox::accept(&door.connection, arrivals).await?
     } else {
