@@ -135,7 +135,8 @@ impl Card<'_> {
             Matter::Review { .. } => {
                 let attempts = operations::attempts(self.db, stored.operation.id).await?;
                 let (sent, answer) = (sent(stored), self.answers(&attempts));
-                let rest = [("marker", case.1), ("age", &*waits), ("sent", &*sent), ("answer", &*answer)];
+                let (age, opened) = (("age", &*waits), ("opened", &*opened));
+                let rest = [("marker", case.1), age, opened, ("sent", &*sent), ("answer", &*answer)];
                 self.say(Key::StaffCase, &[&[form, reason, client], &rest[..]].concat())
             }
         })

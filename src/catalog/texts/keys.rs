@@ -117,7 +117,7 @@ texts! {
     StateCancelled = "state"."cancelled", Message, Cancelled, [];
 
     // People who decide.
-    StaffCase = "staff"."case", Message, Free, ["marker", "form", "age", "reason", "client", "sent?", "answer?"];
+    StaffCase = "staff"."case", Message, Free, ["marker", "form", "age", "opened?", "reason", "client", "sent?", "answer?"];
     StaffCaseSettled = "staff"."case_settled", Message, Free, ["marker", "state"];
     StaffQueueHead = "staff"."queue_head", Message, Free, ["count"];
     StaffQueueEmpty = "staff"."queue_empty", Message, Free, [];
