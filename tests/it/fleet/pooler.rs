@@ -33,20 +33,18 @@ impl Pooler {
             ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].into_iter().find(|path| std::fs::exists(path).unwrap());
         let missing = "these tests need PgBouncer: install it (Debian: apt-get install pgbouncer)";
         let program = program.unwrap_or_else(|| panic!("{missing}"));
-        let (server, name) = database.rsplit_once('/').unwrap();
-        let (_, address) = server.rsplit_once('@').unwrap();
-        let (host, server_port) = address.rsplit_once(':').unwrap();
+        let Place { user, password, host, port: server_port, name } = Place::of(database);
         let folder = tempfile::tempdir().unwrap();
         let port = free_port().unwrap();
         let (config, users) = (folder.path().join("pgbouncer.ini"), folder.path().join("users.txt"));
-        std::fs::write(&users, "\"postgres\" \"\"\n").unwrap();
+        // The server may ask for a password (that of the whole run does): the pooler gives it, and asks nobody.
+        std::fs::write(&users, format!("\"{user}\" \"{password}\"\n")).unwrap();
         let text = format!(
-            "[databases]\n{name} = host={host} port={server_port} dbname={name}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
-             listen_port = {port}\nunix_socket_dir =\nauth_type = any\nauth_file = {users}\npool_mode = transaction\n\
-             default_pool_size = 3\nmax_client_conn = 200\n",
+            "[databases]\n{name} = host={host} port={server_port} user={user} password='{password}' dbname={name}\n\
+             [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n\
+             auth_file = {users}\npool_mode = transaction\ndefault_pool_size = 3\nmax_client_conn = 200\n",
             users = users.display(),
         );
-        let text = text.replace("dbname=", "user=postgres dbname=");
         std::fs::write(&config, text).unwrap();
         let mut command = Command::new(program);
         command.arg(&config).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -76,8 +74,28 @@ impl Pooler {
     }
 
     fn url(&self, database: &str) -> String {
-        let (_, name) = database.rsplit_once('/').unwrap();
-        format!("postgres://postgres@127.0.0.1:{}/{name}", self.port)
+        let Place { user, name, .. } = Place::of(database);
+        format!("postgres://{user}@127.0.0.1:{}/{name}", self.port)
+    }
+}
+
+/// The parts of `postgres://user[:password]@host:port/name`.
+struct Place<'a> {
+    user: &'a str,
+    password: &'a str,
+    host: &'a str,
+    port: &'a str,
+    name: &'a str,
+}
+
+impl<'a> Place<'a> {
+    fn of(database: &'a str) -> Self {
+        let (_, rest) = database.split_once("://").unwrap();
+        let (who, rest) = rest.rsplit_once('@').unwrap();
+        let (user, password) = who.split_once(':').unwrap_or((who, ""));
+        let (address, name) = rest.split_once('/').unwrap();
+        let (host, port) = address.rsplit_once(':').unwrap();
+        Self { user, password, host, port, name }
     }
 }
 
