@@ -94,7 +94,7 @@ impl Side {
         timed(async move {
             // A tap's operation falls due when its answer has had time to go out.
             let now = SystemClock.now().plus(Duration::from_secs(60));
-            let due = operations::claimable(store.reader(), bot, now, 8).await.expect("due operations");
+            let due = operations::claimable(store.reader(), bot, now, 8).await.expect("due operations").readable;
             let (id, rev) = (due[0].operation.id, due[0].rev);
             let claimed = store.write(move |tx| {
                 let (policy, author) = (std::sync::Arc::clone(&policy), author.clone());

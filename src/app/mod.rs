@@ -30,7 +30,7 @@ use crate::{
     staff::Staff,
     store::{Store, StoreError, operations::Author, outbox::Herald, settings},
     telegram::{Answer, BotName, Telegram},
-    worker::{AtTap, SharedTokens, Worker, outage::Outage, remind::Reminder, retain::Retainer},
+    worker::{AtTap, Resting, SharedTokens, Worker, outage::Outage, remind::Reminder, retain::Retainer},
 };
 
 pub use desk::{author, desk, roster};
@@ -278,6 +278,7 @@ fn worker(
         herald,
         cut: CancellationToken::new(),
         rivalled: AtomicBool::default(),
+        resting: Resting::default(),
     }
 }
 

@@ -46,7 +46,11 @@ pub(super) async fn say(app: Arc<App>, wakes: Arc<Wakes>, worked: CancellationTo
                     }
                     look = false;
                 }
-                Err(error) => tracing::warn!(%error, "messages to send could not be looked for"),
+                Err(error) => {
+                    tracing::warn!(%error, "messages to send could not be looked for");
+                    // A moment that has passed would be waited for again and again.
+                    again_at = None;
+                }
             }
         }
         if outbox.queue.free() == 0 {

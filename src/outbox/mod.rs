@@ -41,6 +41,9 @@ pub const CHATS_AT_ONCE: usize = 16;
 /// How soon a lane or the pace that another process holds at this moment is looked at again.
 const SOON: Duration = Duration::from_millis(10);
 
+/// How soon something is tried again that the database could not be used for.
+const NO_DATABASE: Duration = Duration::from_secs(1);
+
 /// How soon a chat whose rows cannot be read is looked at again.
 const TROUBLE: Duration = Duration::from_secs(5);
 
@@ -139,7 +142,11 @@ impl Outbox {
             }
             Err(error) => {
                 tracing::warn!(chat = chat.0, %error, "nothing could be said in a chat now; it stays as stored");
-                let pause = if error.may_pass() { SOON } else { TROUBLE };
+                let pause = match error {
+                    StoreError::Stale(_) => SOON,
+                    StoreError::Unavailable(_) => NO_DATABASE,
+                    _ => TROUBLE,
+                };
                 Stepped { moved: false, again_at: Some(now.plus(pause)) }
             }
         }

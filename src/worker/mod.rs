@@ -10,6 +10,7 @@ mod kept;
 mod look;
 pub mod outage;
 pub mod remind;
+mod rest;
 pub mod retain;
 mod send;
 
@@ -39,7 +40,7 @@ use crate::{
     metrics,
     store::{
         Store, StoreError,
-        operations::{self, Advanced, Author, Stored},
+        operations::{self, Advanced, Author, Claimable, Stored},
         outbox::Herald,
         settings,
     },
@@ -47,12 +48,16 @@ use crate::{
 
 pub use begin::{AtTap, Begun};
 pub use kept::SharedTokens;
+pub use rest::Resting;
 
 /// How many due operations one look takes from the database at most.
 const BATCH: usize = 256;
 
 /// How many more a look takes, and chooses from, while another replica is after the same ones.
 const SPREAD: usize = 64;
+
+/// How long nothing is begun after the database could not be used.
+const NO_DATABASE: Duration = Duration::from_secs(1);
 
 /// The worker of one process.
 #[derive(Debug)]
@@ -89,6 +94,8 @@ pub struct Worker {
     pub cut: CancellationToken,
     /// Whether another replica was quicker lately: then not everybody should go for the very first.
     pub rivalled: AtomicBool,
+    /// Operations that could not be worked on lately.
+    pub resting: Resting,
 }
 
 /// What one step led to.
@@ -119,11 +126,18 @@ impl Worker {
         let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner).len();
         let rivalled = self.rivalled.load(Ordering::Relaxed);
         let most = room.saturating_add(busy).saturating_add(if rivalled { SPREAD } else { 0 }).min(BATCH);
-        let most = u64::try_from(most).unwrap_or(u64::MAX);
-        let mut due = operations::claimable(self.store.reader(), self.bot, self.clock.now(), most).await?;
+        let most = u64::try_from(most.saturating_add(self.resting.count())).unwrap_or(u64::MAX);
+        let now = self.clock.now();
+        let Claimable { readable: mut due, unreadable } =
+            operations::claimable(self.store.reader(), self.bot, now, most).await?;
+        for (id, error) in unreadable {
+            if !self.resting.holds(id, now) {
+                self.let_rest(id, &error);
+            }
+        }
         {
             let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-            due.retain(|stored| !busy.contains(&stored.operation.id));
+            due.retain(|stored| !busy.contains(&stored.operation.id) && !self.resting.holds(stored.operation.id, now));
         }
         if due.is_empty() {
             self.rivalled.store(false, Ordering::Relaxed);
@@ -140,8 +154,9 @@ impl Worker {
     /// # Errors
     /// [`StoreError`] when the database cannot be read.
     pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        let due = operations::next_due(self.store.reader(), self.bot, self.clock.now()).await?;
-        Ok([due, self.next_begun()].into_iter().flatten().min())
+        let now = self.clock.now();
+        let due = operations::next_due(self.store.reader(), self.bot, now).await?;
+        Ok([due, self.next_begun(), self.resting.next(now)].into_iter().flatten().min())
     }
 
     /// Does what one due operation needs. A failure concerns only it and leaves it as stored.
@@ -194,10 +209,31 @@ impl Worker {
         }
         let did = doing.await;
         self.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
-        did.unwrap_or_else(|error| {
-            tracing::warn!(operation.id = %id, %error, "an operation could not be worked on now; it stays as stored");
-            Did::Nothing
-        })
+        match did {
+            Ok(did) => {
+                self.resting.wake(id);
+                did
+            }
+            Err(StoreError::Stale(_)) => Did::Nothing,
+            Err(error @ StoreError::Unavailable(_)) => {
+                tracing::warn!(operation.id = %id, %error, "an operation could not be worked on now; it stays as stored");
+                Did::Held(self.clock.now().plus(NO_DATABASE))
+            }
+            // Its own fault: the others must not wait for it.
+            Err(error) => {
+                self.let_rest(id, &error);
+                Did::Nothing
+            }
+        }
+    }
+
+    /// An operation that only a person can help: told, and passed by for a while.
+    fn let_rest(&self, id: OperationId, error: &StoreError) {
+        let rest = self.resting.rest(id, self.clock.now());
+        tracing::error!(
+            operation.id = %id, %error, rest_seconds = rest.as_secs(),
+            "an operation cannot be worked on and stays as stored: `zayavka doctor` tells which and what to do"
+        );
     }
 
     async fn act(&self, stored: Stored, even_if_not_due: bool, urgent: bool) -> Result<Did, StoreError> {

@@ -216,11 +216,10 @@ impl Reminder {
     async fn tell_clients(&self, tx: &Tx, now: Timestamp) -> Result<usize, StoreError> {
         let before = now.minus(self.client_update_after);
         let waiting = operations::untold(tx.as_ref(), self.bot, before, BATCH).await?;
-        for stored in &waiting {
-            let operation = stored.operation.id;
+        for (operation, chat) in waiting.iter().copied() {
             let letter = Letter {
                 bot: self.bot,
-                chat: stored.chat,
+                chat,
                 thread: None,
                 kind: NoticeKind::Waiting,
                 card: None,

@@ -36,6 +36,7 @@ mod retention;
 mod sandbox;
 mod shelf;
 mod slots;
+mod spoilt;
 mod taps;
 mod telegram_faults;
 mod web;

@@ -11,7 +11,7 @@ use crate::{
     app::{self, Checked},
     clock::{Clock as _, SystemClock, Timestamp},
     config::{Config, Receive},
-    store::{Store, settings},
+    store::{Store, operations, settings},
     telegram::{Answer, Telegram},
     web::health::{self, Neighbour},
 };
@@ -86,6 +86,9 @@ fn show(found: &Findings) {
     }
 }
 
+/// Spoilt operations named at most.
+const SPOILT_SHOWN: usize = 20;
+
 /// The database, if it can be worked with.
 async fn database(config: &Config, found: &mut Findings) -> Option<Store> {
     let url = config.database.url.expose_secret();
@@ -116,6 +119,16 @@ async fn database(config: &Config, found: &mut Findings) -> Option<Store> {
             found.ill("sending", "paused: the CRM refused our credentials; what is confirmed waits", hint);
         }
         Ok(Some(_)) => found.ill("sending", "paused by staff; what is confirmed waits", "`/resume`"),
+        Err(error) => found.ill("database", error.to_string(), hint),
+    }
+    match operations::spoilt(store.reader(), SPOILT_SHOWN).await {
+        Ok(spoilt) => {
+            for error in spoilt {
+                let hint =
+                    "it stays as stored and the others go on: restore the row from a backup, or ask who changed it";
+                found.ill("operations", error.to_string(), hint);
+            }
+        }
         Err(error) => found.ill("database", error.to_string(), hint),
     }
     Some(store)

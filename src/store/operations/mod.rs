@@ -5,6 +5,7 @@ mod advance;
 mod find;
 mod query;
 mod set_back;
+mod spoilt;
 
 use futures_util::future::BoxFuture;
 use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait as _, sea_query::OnConflict};
@@ -12,10 +13,11 @@ use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait as _, sea_query::On
 pub use advance::{Advanced, Author, advance};
 pub use find::{find, named};
 pub use query::{
-    Attempt, attempts, by_draft_version, by_marker, by_ticket_number, claimable, count_by_state, erase, load, next_due,
-    of_person, submitted_since, untold,
+    Attempt, Claimable, attempts, by_draft_version, by_marker, by_ticket_number, claimable, count_by_state, erase,
+    load, next_due, of_person, submitted_since, untold,
 };
 pub use set_back::dated_ahead;
+pub use spoilt::spoilt;
 
 use super::{
     StoreError, Tx,

@@ -5,12 +5,13 @@ use sea_orm::{
     QuerySelect as _, QueryTrait as _,
     sea_query::{Expr, ExprTrait as _, LockBehavior, LockType, Query},
 };
+use uuid::Uuid;
 
 use super::{Stored, read, version_to_row};
 use crate::{
     clock::Timestamp,
     domain::notice::NoticeKind,
-    ids::{BotId, ConfirmVersion, DraftId, Marker, OperationId, UserId},
+    ids::{BotId, ChatId, ConfirmVersion, DraftId, Marker, OperationId, UserId},
     store::{
         StoreError,
         entity::{attempts, operation_steps, operations, outbox},
@@ -115,16 +116,25 @@ pub async fn submitted_since<C: ConnectionTrait>(
     Ok(found.count(db).await?)
 }
 
-/// Operations of this bot a loop should look at by `now`, the longest due first.
+/// What is due: a row that cannot be read does not hide the others.
+#[derive(Debug, Default)]
+pub struct Claimable {
+    /// The longest due first.
+    pub readable: Vec<Stored>,
+    /// Rows that hold what no release of ours wrote, each with what is wrong.
+    pub unreadable: Vec<(OperationId, StoreError)>,
+}
+
+/// Operations of this bot a loop should look at by `now`, at most `limit` rows.
 ///
 /// # Errors
-/// [`StoreError`] when the database cannot be used or a row cannot be read.
+/// [`StoreError`] when the database cannot be used.
 pub async fn claimable<C: ConnectionTrait>(
     db: &C,
     bot: BotId,
     now: Timestamp,
     limit: u64,
-) -> Result<Vec<Stored>, StoreError> {
+) -> Result<Claimable, StoreError> {
     let rows = operations::Entity::find()
         .filter(operations::Column::BotId.eq(bot.0))
         .filter(operations::Column::DueAt.lte(now.0))
@@ -132,7 +142,15 @@ pub async fn claimable<C: ConnectionTrait>(
         .limit(limit)
         .all(db)
         .await?;
-    rows.into_iter().map(read).collect()
+    let mut due = Claimable::default();
+    for row in rows {
+        let id = OperationId(row.id);
+        match read(row) {
+            Ok(stored) => due.readable.push(stored),
+            Err(error) => due.unreadable.push((id, error)),
+        }
+    }
+    Ok(due)
 }
 
 /// When the next operation that is not due yet falls due.
@@ -153,16 +171,17 @@ pub async fn next_due<C: ConnectionTrait>(db: &C, bot: BotId, now: Timestamp) ->
     Ok(next.map(Timestamp))
 }
 
-/// Open operations confirmed before `before` whose person has not been told that it takes longer, oldest first.
+/// Open operations confirmed before `before` whose person has not been told that it takes longer, oldest first, each with
+/// the chat where they are told. Nothing else is read: a spoilt row must not silence the others.
 ///
 /// # Errors
-/// [`StoreError`] when the database cannot be used or a row cannot be read.
+/// [`StoreError`] when the database cannot be used.
 pub async fn untold<C: ConnectionTrait>(
     db: &C,
     bot: BotId,
     before: Timestamp,
     limit: u64,
-) -> Result<Vec<Stored>, StoreError> {
+) -> Result<Vec<(OperationId, ChatId)>, StoreError> {
     let told = Query::select()
         .column(outbox::Column::OperationId)
         .from(outbox::Entity)
@@ -172,16 +191,19 @@ pub async fn untold<C: ConnectionTrait>(
                 .equals((operations::Entity, operations::Column::Id)),
         )
         .to_owned();
-    let rows = operations::Entity::find()
+    let rows: Vec<(Uuid, i64)> = operations::Entity::find()
+        .select_only()
+        .columns([operations::Column::Id, operations::Column::ChatId])
         .filter(operations::Column::BotId.eq(bot.0))
         .filter(operations::Column::EndedAt.is_null())
         .filter(operations::Column::ConfirmedAt.lte(before.0))
         .filter(Expr::exists(told).not())
         .order_by_asc(operations::Column::ConfirmedAt)
         .limit(limit)
+        .into_tuple()
         .all(db)
         .await?;
-    rows.into_iter().map(read).collect()
+    Ok(rows.into_iter().map(|(id, chat)| (OperationId(id), ChatId(chat))).collect())
 }
 
 /// How many operations are in a state.
