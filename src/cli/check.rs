@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use super::{Exit, complain, sample};
+use super::{Exit, complain, file, sample};
 use crate::{
     app::{self, Checked},
     clock::{Clock as _, SystemClock},
@@ -16,7 +16,7 @@ use crate::{
 const SOON: Duration = Duration::from_secs(21 * 86_400);
 
 pub(super) fn run(path: &Path, json: bool) -> Exit {
-    let checked = Config::read(Some(path), &config::environment()).and_then(|config| app::check(&config));
+    let checked = Config::read(file(path), &config::environment()).and_then(|config| app::check(&config));
     match checked {
         Ok(checked) => {
             complain(&checked.warnings);

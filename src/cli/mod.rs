@@ -15,7 +15,11 @@ mod sandbox;
 mod service;
 mod why;
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -62,7 +66,7 @@ pub struct Cli {
 #[derive(Debug, Args)]
 struct Common {
     /// The configuration file.
-    #[arg(long, global = true, value_name = "PATH", default_value = "zayavka.toml")]
+    #[arg(long, global = true, value_name = "PATH", default_value = DEFAULT_CONFIG)]
     config: PathBuf,
     /// Print JSON instead of text.
     #[arg(long, global = true)]
@@ -117,17 +121,28 @@ pub async fn run(arguments: Vec<std::ffi::OsString>) -> ExitCode {
     exit.into()
 }
 
+/// The configuration's default place.
+const DEFAULT_CONFIG: &str = "zayavka.toml";
+
+/// The file to read: none where nobody has named one, none lies in the default place, and the environment gives the token.
+fn file(path: &Path) -> Option<&Path> {
+    let no_file = path == Path::new(DEFAULT_CONFIG) && !path.exists();
+    let names_a_token = |name: &String| name.starts_with("ZAYAVKA_TELEGRAM__TOKEN");
+    let by_environment = no_file && config::environment().keys().any(names_a_token);
+    (!by_environment).then_some(path)
+}
+
 /// Loads the configuration, or prints what is wrong with it.
-fn load(path: &std::path::Path) -> Result<Config, Exit> {
-    Config::load(Some(path), &config::environment()).map_err(|problems| {
+fn load(path: &Path) -> Result<Config, Exit> {
+    Config::load(file(path), &config::environment()).map_err(|problems| {
         complain(&problems);
         Exit::Usage
     })
 }
 
 /// Loads the configuration and all it names, or prints everything that is wrong with any of it.
-fn load_checked(path: &std::path::Path) -> Result<(Config, Checked), Exit> {
-    let loaded = Config::read(Some(path), &config::environment());
+fn load_checked(path: &Path) -> Result<(Config, Checked), Exit> {
+    let loaded = Config::read(file(path), &config::environment());
     loaded.and_then(|config| app::check(&config).map(|checked| (config, checked))).map_err(|problems| {
         complain(&problems);
         Exit::Usage

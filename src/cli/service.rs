@@ -9,7 +9,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, complain, database::trouble, load_checked};
+use super::{Exit, complain, database::trouble, file, load_checked};
 use crate::{
     app::{self, App, StartError, lifecycle::Ending},
     clock::{SystemClock, SystemDice},
@@ -84,7 +84,7 @@ async fn reloads(path: &Path, roster: &LiveRoster, changed: &Notify, stop: Cance
             stop.cancel();
             continue;
         }
-        match Config::load(Some(path), &config::environment()) {
+        match Config::load(file(path), &config::environment()) {
             Ok(config) => {
                 roster.reload(app::roster(&config.staff));
                 changed.notify_one();

@@ -13,7 +13,7 @@ use crate::{
         outbox::{self, Advanced, Row},
         pace,
     },
-    telegram::verdict::{Call, Verdict, verdict},
+    telegram::verdict::{Call, Verdict, is_astray, verdict},
 };
 
 /// So many calls into a chat that Telegram does not know are spaced tries; the next one is the last word.
@@ -24,12 +24,14 @@ struct Ending {
     event: Event,
     /// Where the card is now, and what it shows.
     known: Option<cards::Card>,
+    /// It stands in the chat, but not in its topic.
+    astray: bool,
 }
 
 impl Outbox {
     /// Makes one call and stores its end. Returns what follows in the same chat, claimed.
     pub(super) async fn deliver(self: &Arc<Self>, taken: Taken) -> Result<Option<Box<Taken>>, StoreError> {
-        let verdict = self.call(&taken).await;
+        let (verdict, astray) = self.call(&taken).await;
         metrics::count(counter(&verdict));
         let message = match (&verdict, taken.edit) {
             (Verdict::Done(_), Some(card)) => Some(card.message),
@@ -38,7 +40,7 @@ impl Outbox {
         };
         let chat = taken.row.chat;
         let known = message.map(|message| cards::Card { chat, message, digest: taken.digest });
-        let ending = Arc::new(Ending { event: self.event(verdict, message, &taken.row), known });
+        let ending = Arc::new(Ending { event: self.event(verdict, message, &taken.row), known, astray });
         let (outbox, row) = (Arc::downgrade(self), Arc::new(taken.row));
         self.store
             .write(move |tx| {
@@ -48,10 +50,11 @@ impl Outbox {
             .await
     }
 
-    async fn call(&self, taken: &Taken) -> Verdict {
+    /// The call; what its answer proves, and whether the message stands outside of its topic.
+    async fn call(&self, taken: &Taken) -> (Verdict, bool) {
         // Whoever was held up past its own lease must not begin: the row may be in other hands.
         if self.clock.now() >= taken.lease_end {
-            return Verdict::NotSent("held up past its own lease before the call".to_owned());
+            return (Verdict::NotSent("held up past its own lease before the call".to_owned()), false);
         }
         self.store.points().pass("telegram.call").await;
         let (kind, method) = match taken.edit {
@@ -59,8 +62,12 @@ impl Outbox {
             None => (Call::Send, "sendMessage"),
         };
         let verdict = tokio::select! {
-            answer = self.telegram.call(method, &taken.payload) => verdict(kind, &answer),
-            () = self.queue.cut.cancelled() => Verdict::Lost("the process stopped before the answer came".to_owned()),
+            answer = self.telegram.call(method, &taken.payload) => {
+                (verdict(kind, &answer), kind == Call::Send && is_astray(&taken.payload, &answer))
+            }
+            () = self.queue.cut.cancelled() => {
+                (Verdict::Lost("the process stopped before the answer came".to_owned()), false)
+            }
         };
         self.store.points().pass("telegram.answered").await;
         verdict
@@ -112,7 +119,12 @@ impl Outbox {
         }
         let advanced = outbox::advance_held(db, row.id, before.rev, None, &ending.event, now, &self.policy).await?;
         match advanced {
-            Advanced::Moved(after) => self.follow_up(tx, &before, &after, &ending.event, now).await?,
+            Advanced::Moved(after) => {
+                if ending.astray {
+                    self.flag_topic(tx, &before, now).await?;
+                }
+                self.follow_up(tx, &before, &after, &ending.event, now).await?;
+            }
             Advanced::Stale => return Err(StoreError::Stale("outbox")),
             Advanced::Illegal(illegal) => {
                 tracing::debug!(outbox.id = row.id, %illegal, "an answer came too late to mean anything");

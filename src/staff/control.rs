@@ -31,7 +31,10 @@ impl Shift<'_> {
     }
 
     pub(super) async fn shelf(&self) -> Result<Handled, StoreError> {
-        let rows = inbox::shelf(self.tx.as_ref(), self.staff.bot, LISTED).await?;
+        // One more than is shown tells that there are more.
+        let mut rows = inbox::shelf(self.tx.as_ref(), self.staff.bot, LISTED + 1).await?;
+        let is_cut = rows.len() as u64 > LISTED;
+        rows.truncate(usize::try_from(LISTED).unwrap_or(usize::MAX));
         if rows.is_empty() {
             return self.say_key(Key::StaffShelfEmpty).await;
         }
@@ -40,7 +43,8 @@ impl Shift<'_> {
             let (number, error) = (row.row.to_string(), redact(&visible(&row.error)));
             self.text(Key::StaffShelfLine, &[("row", &number), ("age", &age), ("error", &error)])
         });
-        let text = lines.collect::<Vec<_>>().join("\n");
+        let more = is_cut.then(|| self.text(Key::StaffShelfMore, &[("shown", &LISTED.to_string())]));
+        let text = lines.chain(more).collect::<Vec<_>>().join("\n");
         self.say(text).await
     }
 

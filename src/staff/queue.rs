@@ -185,7 +185,10 @@ impl Shift<'_> {
         if wanted.is_empty() {
             return self.say_key(Key::StaffUsageFind).await;
         }
-        let found = operations::find(self.tx.as_ref(), self.staff.bot, wanted, FOUND).await?;
+        // One more than is shown tells that there are more.
+        let mut found = operations::find(self.tx.as_ref(), self.staff.bot, wanted, FOUND + 1).await?;
+        let is_cut = found.len() as u64 > FOUND;
+        found.truncate(usize::try_from(FOUND).unwrap_or(usize::MAX));
         if found.is_empty() {
             return self.say(self.text(Key::StaffFindNone, &[("text", &visible(wanted))])).await;
         }
@@ -202,7 +205,8 @@ impl Shift<'_> {
             ];
             self.text(Key::StaffFindLine, &args)
         });
-        self.say(lines.collect::<Vec<_>>().join("\n")).await
+        let more = is_cut.then(|| self.text(Key::StaffFindMore, &[("shown", &FOUND.to_string())]));
+        self.say(lines.chain(more).collect::<Vec<_>>().join("\n")).await
     }
 
     /// Today in figures.

@@ -62,6 +62,15 @@ const CHAT_REFUSED: [&str; 11] = [
     "chat_write_forbidden",
 ];
 
+/// Whether a message that was sent into a topic stands elsewhere: Telegram does so without an error where a topic was
+/// deleted in a private chat (tdlib/telegram-bot-api#854).
+#[must_use]
+pub fn is_astray(payload: &Value, answer: &Answer) -> bool {
+    let Answer::Ok(message) = answer else { return false };
+    let meant = payload.get("message_thread_id").and_then(Value::as_i64);
+    meant.is_some() && message.get("message_thread_id").and_then(Value::as_i64) != meant
+}
+
 /// Reads an answer to a send or an edit.
 #[must_use]
 pub fn verdict(call: Call, answer: &Answer) -> Verdict {

@@ -60,6 +60,35 @@ fn well(folder: &Path, config: &str) -> String {
 }
 
 #[test]
+fn no_file_is_needed_where_the_environment_says_everything() {
+    let folder = folder();
+    let named = |words: &[&str], variables: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_zayavka"));
+        command.args(words).current_dir(folder.path()).env_clear().envs(variables.iter().copied());
+        let output = command.output().unwrap_or_else(|error| panic!("{error}"));
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let all = [
+        ("ZAYAVKA_TELEGRAM__TOKEN", "1000000001:SANDBOX-token-that-opens-nothing-00"),
+        ("ZAYAVKA_CRM__PROFILE", "generic-keyed"),
+        ("ZAYAVKA_CRM__VARS__BASE_URL", "http://127.0.0.1:9100"),
+        ("ZAYAVKA_CRM__SECRETS__TOKEN", "secret"),
+    ];
+    let (code, said) = named(&["check"], &all);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("consultation"), "{said}");
+    let (code, said) = named(&["check"], &all[..2]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("`crm.secrets.token` is missing"), "{said}");
+    // A file that was named is read, or missed; and without a token nobody meant the environment.
+    for (words, variables) in [(&["check", "--config", "other.toml"][..], &all[..]), (&["check"], &all[1..])] {
+        let (code, said) = named(words, variables);
+        assert_ne!(code, Some(0), "{said}");
+        assert!(said.contains(".toml: cannot be read"), "{said}");
+    }
+}
+
+#[test]
 fn a_folder_of_templates_that_was_named_and_is_not_there_is_spoken_of() {
     let folder = folder();
     well(folder.path(), SOUND);

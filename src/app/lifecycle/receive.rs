@@ -8,10 +8,11 @@ use tokio_util::sync::CancellationToken;
 use super::{Tasks, spawn};
 use crate::{
     app::App,
+    clock::Dice,
     config::Receive,
     inbox::{
         Inbox,
-        poll::{Polled, Poller},
+        poll::{ALLOWED, Polled, Poller},
         turn::{PROLONG, Turn},
     },
     store::inbox::Claimed,
@@ -41,7 +42,8 @@ pub(super) fn start(
         Receive::Polling => {
             let receiving = Arc::new(Receiving::by_polling(Arc::clone(&clock)));
             let turn = Turn::new(app.store.clone(), app.inbox.bot, app.retainer.holder.clone(), clock);
-            let polling = Polling { inbox: app.inbox.clone(), rows, receiving: Arc::clone(&receiving), turn, outage };
+            let (inbox, dice, receiving) = (app.inbox.clone(), Arc::clone(&app.worker.dice), Arc::clone(&receiving));
+            let polling = Polling { inbox, rows, receiving: Arc::clone(&receiving), turn, outage, dice };
             spawn(tasks, "intake", polling.run(stop.clone()));
             (receiving, None)
         }
@@ -94,10 +96,12 @@ struct Polling {
     receiving: Arc<Receiving>,
     turn: Turn,
     outage: Arc<Outage>,
+    dice: Arc<dyn Dice>,
 }
 
 impl Polling {
     async fn run(self, stop: CancellationToken) {
+        tracing::info!(allowed_updates = ?ALLOWED, "updates are asked for by long polling");
         let mut poller = self.fresh().await;
         let mut stands_by = false;
         // The first poll, and one after a trouble that passes, comes back at once: readiness need not wait for an update.
@@ -141,6 +145,9 @@ impl Polling {
                 wait = if needs_operator { POLL_WAIT } else { Duration::ZERO };
                 let own = Duration::from_secs(1 << failures.min(4)).min(LONGEST_PAUSE);
                 failures += 1;
+                // Bots that lost one server must not come back to it in one instant.
+                let jitter = self.dice.below(u64::try_from(own.as_millis() / 4).unwrap_or(0).max(1));
+                let own = own + Duration::from_millis(jitter);
                 drop(timeout(pause.max(own), stop.cancelled()).await);
                 continue;
             }

@@ -155,6 +155,7 @@ texts! {
     StaffResumed = "staff"."resumed", Message, Free, [];
     StaffShelfEmpty = "staff"."shelf_empty", Message, Free, [];
     StaffShelfLine = "staff"."shelf_line", Message, Free, ["row", "age", "error"];
+    StaffShelfMore = "staff"."shelf_more", Message, Free, ["shown"];
     StaffReplayed = "staff"."replayed", Message, Free, ["row"];
     StaffNoSuchRow = "staff"."no_such_row", Message, Free, ["row"];
     StaffWhyHead = "staff"."why_head", Message, Free, ["marker", "state"];
@@ -224,6 +225,7 @@ texts! {
     StaffUsageFind = "staff"."usage_find", Message, Free, [];
     StaffNoSuchCase = "staff"."no_such_case", Message, Free, ["case"];
     StaffFindNone = "staff"."find_none", Message, Free, ["text"];
+    StaffFindMore = "staff"."find_more", Message, Free, ["shown"];
     StaffFindLine = "staff"."find_line", Message, Free, ["marker", "state", "form", "client", "age"];
     StaffStats = "staff"."stats", Message, Free, ["since", "confirmed", "tickets", "repeats", "unknown", "found", "answered", "by_staff", "rejected", "open", "median", "worst", "queue", "oldest"];
     StaffRemind = "staff"."remind", Message, Free, ["names", "count", "lines"];

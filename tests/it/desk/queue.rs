@@ -71,6 +71,17 @@ on_both! {
         world.finish().await;
     }
 
+    async fn a_search_says_that_there_is_more_than_it_shows(db: Database) {
+        let mut world = World::with(db, Options::keyed().places(50)).await;
+        for user in 301..312 {
+            world.apply(user).await;
+            let more = world.staff("/find Борис").await.contains("есть ещё");
+            assert_eq!(more, user == 311, "{user}");
+        }
+        assert_eq!(world.staff("/find Борис").await.lines().count(), 11);
+        world.finish().await;
+    }
+
     async fn the_day_in_figures(db: Database) {
         let mut world = World::new(db).await;
         world.apply(BORIS).await;

@@ -101,6 +101,24 @@ on_both! {
         world.finish().await;
     }
 
+    async fn a_message_that_landed_outside_of_its_topic_is_flagged_once_and_not_sent_again(db: Database) {
+        let mut world = World::with(db, Options::blind().set("staff.thread", "55")).await;
+        let elsewhere = json!({ "ok": true, "result": { "message_id": 777, "date": 1, "text": "x",
+            "chat": { "id": STAFF, "type": "supergroup", "title": "x" } } });
+        world.fault(json!({ "on": "sendMessage", "do": "error_before", "status": 200, "body": elsewhere, "times": 2 })).await;
+        put(&world, 0, None, NoticeKind::StaffCard, vec!["первое".to_owned(), "второе".to_owned()]).await;
+        world.settle().await;
+        world.pass(MINUTE).await;
+        for text in ["первое", "второе"] {
+            let calls = world.calls("telegram", "sendMessage").await;
+            let sent = calls.iter().filter(|call| call["params"]["text"] == text).count();
+            assert_eq!(sent, 1, "{text} arrived, if elsewhere");
+        }
+        let flags = world.said(STAFF).await.iter().filter(|text| text.contains("Тема 55")).count();
+        assert_eq!(flags, 1, "{:?}", world.said(STAFF).await);
+        world.finish().await;
+    }
+
     async fn a_group_that_moved_is_followed_by_the_answer_to_a_send(db: Database) {
         let world = World::new(db).await;
         let moved = json!({ "ok": false, "error_code": 400,
