@@ -28,7 +28,7 @@ use crate::{
     outbox::{AtCommit, Outbox},
     points::Points,
     staff::Staff,
-    store::{Store, StoreError, operations::Author, outbox::Herald, settings},
+    store::{Store, StoreError, inbox, operations::Author, outbox::Herald, settings},
     telegram::{Answer, BotName, Telegram},
     worker::{AtTap, Resting, SharedTokens, Worker, outage::Outage, remind::Reminder, retain::Retainer},
 };
@@ -138,7 +138,22 @@ impl App {
         forget_old_credentials(&store, clock.as_ref()).await?;
         let app = Self::assemble(config, checked, clock, dice, store, telegram, username);
         app.outbox.rescue().await?;
+        app.take_over().await?;
         Ok(app)
+    }
+
+    /// A SQLite file serves one process: what the one before had in hand when it died is nobody's now, and its people need
+    /// not wait for the end of a dead process's lease.
+    async fn take_over(&self) -> Result<(), StoreError> {
+        if self.store.has_replicas() {
+            return Ok(());
+        }
+        let (bot, now) = (self.config.telegram.bot_id, self.clock.now());
+        let freed = self.store.write(move |tx| async move { inbox::free_all(tx.as_ref(), bot, now).await }).await?;
+        if freed > 0 {
+            tracing::info!(updates = freed, "updates that were left in hand are handled now");
+        }
+        Ok(())
     }
 
     fn assemble(

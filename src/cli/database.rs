@@ -19,6 +19,12 @@ pub(super) fn trouble(config: &Config, error: &StoreError) -> String {
     Problem { severity: Severity::Error, file, line, column: None, what, hint }.to_string()
 }
 
+/// An address that is never made into a new database: only the service and `migrate up` make one, so that a slip in a path is
+/// not taken for an empty queue.
+pub(super) fn existing(url: &str) -> String {
+    if url.starts_with("sqlite:") && !url.contains('?') { format!("{url}?mode=rw") } else { url.to_owned() }
+}
+
 /// An address without its password and its parameters, which may hold one too.
 fn shown(url: &str) -> String {
     let url = url.split('?').next().unwrap_or(url);
@@ -41,7 +47,8 @@ fn advice(url: &str, said: &str) -> &'static str {
     } else if says(&["is not a database", "code: 26)"]) {
         "the file is something else: name another one, or move it away"
     } else if says(&["unable to open", "code: 14)"]) {
-        "does the folder exist, and may this user write in it? a relative path is read from the folder the service runs in"
+        "is the file there, and may this user write it and its folder? the service makes it at its first start; a relative \
+         path is read from the folder the program runs in"
     } else if says(&["is full", "no space", "code: 13)"]) {
         "make room on its disk"
     } else if says(&["authentication", "role ", "password"]) {
@@ -73,7 +80,11 @@ mod tests {
     #[test]
     fn each_trouble_has_its_advice() {
         for (url, said, advised) in [
-            ("sqlite://a/b", "error returned from database: (code: 14) unable to open database file", "folder exist"),
+            (
+                "sqlite://a/b",
+                "error returned from database: (code: 14) unable to open database file",
+                "is the file there",
+            ),
             ("sqlite://a/b", "(code: 26) file is not a database", "something else"),
             ("sqlite://a/b", "(code: 8) attempt to write a readonly database", "right to write"),
             ("postgres://h/d", "cannot execute INSERT in a read-only transaction", "right to write"),

@@ -4,7 +4,11 @@ use std::{path::Path, sync::Arc};
 
 use secrecy::ExposeSecret as _;
 
-use super::{Exit, database::trouble, load_checked};
+use super::{
+    Exit,
+    database::{existing, trouble},
+    load_checked,
+};
 use crate::{
     app,
     clock::{SystemClock, SystemDice, Timestamp},
@@ -37,7 +41,7 @@ impl Desk {
             Exit::Usage
         };
         let (url, pooler) = (config.database.url.expose_secret(), config.database.pooler);
-        let store = Store::connect_as(url, pooler, Points::default()).await.map_err(trouble)?;
+        let store = Store::connect_as(&existing(url), pooler, Points::default()).await.map_err(trouble)?;
         let pending = store.pending_migrations().await.map_err(trouble)?;
         if !pending.is_empty() {
             eprintln!("The schema is not up to date: {}. Apply with `zayavka migrate up`.", pending.join(", "));

@@ -5,7 +5,11 @@ use std::path::Path;
 use clap::Subcommand;
 use secrecy::ExposeSecret as _;
 
-use super::{Exit, database::trouble, load};
+use super::{
+    Exit,
+    database::{existing, trouble},
+    load,
+};
 use crate::{
     config::Config,
     points::Points,
@@ -36,8 +40,10 @@ pub(super) async fn run(path: &Path, command: &MigrateCommand, json: bool) -> Ex
 
 async fn act(config: &Config, command: &MigrateCommand, json: bool) -> Result<Exit, StoreError> {
     let (url, pooler) = (config.database.url.expose_secret(), config.database.pooler);
-    let store = Store::connect_as(url, pooler, Points::default()).await?;
-    if matches!(command, MigrateCommand::Up) {
+    let makes = matches!(command, MigrateCommand::Up);
+    let url = if makes { url.to_owned() } else { existing(url) };
+    let store = Store::connect_as(&url, pooler, Points::default()).await?;
+    if makes {
         store.migrate().await?;
     }
     let SchemaSteps { pending, unknown } = store.schema_steps().await?;

@@ -6,7 +6,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use clap::Args;
 use secrecy::ExposeSecret as _;
 
-use super::{Exit, complain, sample};
+use super::{Exit, complain, database::existing, sample};
 use crate::{
     app::{self, Checked},
     clock::{Clock as _, SystemClock, SystemDice, Timestamp},
@@ -134,7 +134,7 @@ async fn with_kept_tokens(config: &Config, checked: Checked) -> Result<Checked, 
     if !checked.crm.needs_token() {
         return Ok(checked);
     }
-    let store = match Store::connect(config.database.url.expose_secret()).await {
+    let store = match Store::connect(&existing(config.database.url.expose_secret())).await {
         Ok(store) if store.pending_migrations().await.is_ok_and(|pending| pending.is_empty()) => store,
         _ if checked.crm.spends_refresh_tokens() => {
             return Err("this CRM's refresh token may be good for one use, and the next one is kept in the database, \

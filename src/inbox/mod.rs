@@ -28,13 +28,14 @@ use crate::{
         journal,
         outbox::Herald,
     },
-    telegram::{Answer, Telegram, decode, render},
+    telegram::{Answer, Telegram, decode, render, update},
 };
 
 pub use routes::{Routes, routes};
 
-/// How long this process owns a row it has stored or claimed.
-pub const LEASE: Duration = Duration::from_secs(30);
+/// How long this process owns a row it has stored or claimed. Its death leaves a person unanswered for so long, where others
+/// may be at work: a row handled by two is handled once all the same.
+pub const LEASE: Duration = Duration::from_secs(10);
 
 /// How often a row's handling may begin before it is shelved.
 const TRIES: i32 = 3;
@@ -154,7 +155,10 @@ impl Inbox {
 
     /// The handler tree and "done" in one transaction. `None` when the row was not ours to handle.
     async fn run(&self, row: &Claimed) -> Result<Option<(Option<String>, Handled)>, StoreError> {
-        let update: Value = serde_json::from_str(&row.payload).unwrap_or(Value::Null);
+        let update = update::stored(&row.payload);
+        if update.get(update::UNREADABLE).is_some() {
+            return Err(StoreError::corrupt("inbox", row.row, "an update that is no JSON we can read"));
+        }
         let input = Arc::new(decode::decode(&update));
         let callback = match &input.act {
             Act::Tap { callback, .. } => Some(callback.clone()),

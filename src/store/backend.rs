@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use futures_util::FutureExt as _;
 use migration::{Migrator, MigratorTrait as _};
 use sea_orm::{
     ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr,
@@ -81,6 +82,15 @@ fn sqlite_options(url: &str, connections: u32, read_only: bool) -> ConnectOption
     options
 }
 
+/// Limits of every transaction on PostgreSQL, so that a process which is frozen or cut off in the middle of one does not hold
+/// up the others for longer than this; milliseconds. The second is for locks that somebody else takes by hand.
+const LIMITS: &str = "idle_in_transaction_session_timeout = 5000; lock_timeout = 10000";
+
+/// Statements that set these limits, for a connection or, behind a pooler, for one transaction.
+fn limits(only_here: &str) -> String {
+    LIMITS.split("; ").map(|limit| format!("SET {only_here} {limit}; ")).collect()
+}
+
 /// The options of every connection to PostgreSQL. A transaction pooler gives each transaction whatever server connection
 /// is free: nothing may be left behind on one, so no statement is kept, and none is asked for by name elsewhere.
 fn postgres_options(url: &str, connections: u32, pooled: bool) -> ConnectOptions {
@@ -96,6 +106,17 @@ fn postgres_options(url: &str, connections: u32, pooled: bool) -> ConnectOptions
         let options = options.extra_float_digits(None);
         if pooled { options.statement_cache_capacity(0) } else { options }
     });
+    if !pooled {
+        options.map_sqlx_postgres_pool_opts(|pool| {
+            pool.after_connect(|connection, _| {
+                async move {
+                    sqlx::raw_sql(sqlx::AssertSqlSafe(limits("SESSION"))).execute(connection).await?;
+                    Ok(())
+                }
+                .boxed()
+            })
+        });
+    }
     options
 }
 
@@ -156,9 +177,21 @@ async fn begin_once(connection: &DatabaseConnection, pooled: bool) -> Result<Dat
     let tx = connection.begin_with_options(options).await?;
     if pooled {
         // Statements that somebody else left on this server connection may bear the names of ours.
-        tx.execute_unprepared("DEALLOCATE ALL").await?;
+        tx.execute_unprepared(&format!("DEALLOCATE ALL; {}", limits("LOCAL"))).await?;
     }
     Ok(tx)
+}
+
+/// Gives up the connection for writing to a SQLite file; the next use opens another one. PostgreSQL tells by itself when a
+/// connection is lost.
+pub(super) async fn renew(connection: &DatabaseConnection) -> Result<(), StoreError> {
+    if connection.get_database_backend() == DbBackend::Sqlite {
+        let pool = connection.get_sqlite_connection_pool();
+        let held = pool.acquire().await.map_err(|error| StoreError::from_sqlx(&error))?;
+        held.close().await.map_err(|error| StoreError::from_sqlx(&error))?;
+        tracing::info!("the connection to the database file was opened anew");
+    }
+    Ok(())
 }
 
 /// How often a SQLite file that others are opening is tried again, with a tenth of a second in between.
@@ -193,6 +226,8 @@ pub(super) async fn migrate(connection: &DatabaseConnection, pooled: bool) -> Re
         "SELECT pg_advisory_xact_lock($1)",
         [MIGRATION_LOCK.into()],
     );
+    // Whoever comes second waits for as long as the first needs.
+    tx.execute_unprepared("SET LOCAL lock_timeout = 0").await?;
     tx.execute_raw(take).await?;
     if has_steps_to_apply(&tx).await? {
         Migrator::up(&tx, None).await?;

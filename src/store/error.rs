@@ -36,6 +36,12 @@ impl StoreError {
         Self::Unavailable(error.to_string())
     }
 
+    /// Whether it met a change by another replica and would go through now.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Self::Unavailable(text) if CONFLICT.iter().any(|part| text.contains(part)))
+    }
+
     /// Whether the same call may work when it is simply made again.
     #[must_use]
     pub fn may_pass(&self) -> bool {
@@ -59,9 +65,10 @@ impl std::error::Error for StoreError {}
 
 /// What a database says when the statement is not to blame: a race, a server that goes down, comes up or is full, a pooler
 /// that has lost it, a full disk.
-const PASSING: [&str; 18] = [
+const PASSING: [&str; 19] = [
     "deadlock",
     "could not serialize",
+    "lock timeout",
     "terminating connection",
     "starting up",
     "shutting down",
@@ -79,6 +86,9 @@ const PASSING: [&str; 18] = [
     "could not extend file",
     "readonly database",
 ];
+
+/// What PostgreSQL says of two transactions in each other's way.
+const CONFLICT: [&str; 2] = ["deadlock", "could not serialize"];
 
 impl From<DbErr> for StoreError {
     fn from(error: DbErr) -> Self {

@@ -19,7 +19,7 @@ use crate::{
 
 pub use arrivals::{Arrival, Arrivals};
 pub(super) use arrivals::{accept, is_one_statement};
-pub use left_over::{claim_left_over, next_lease_end, next_left_over};
+pub use left_over::{claim_left_over, free_all, next_lease_end, next_left_over};
 
 /// A stored update, claimed for handling.
 #[derive(Debug, Clone, PartialEq, Eq)]

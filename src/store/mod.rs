@@ -169,6 +169,21 @@ impl Store {
         self.writer.accept(arrivals).await
     }
 
+    /// Whether the last commit was refused: then nothing can be stored for the moment.
+    #[must_use]
+    pub fn is_stuck(&self) -> bool {
+        self.writer.is_stuck()
+    }
+
+    /// Stores one row of no meaning, to see whether that works again.
+    ///
+    /// # Errors
+    /// [`StoreError`] when nothing can be stored.
+    pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.write(move |tx| async move { settings::set(tx.as_ref(), settings::PROBED, &now.rfc3339(), now).await })
+            .await
+    }
+
     /// Asks the database for a sign of life.
     ///
     /// # Errors

@@ -8,6 +8,9 @@ use crate::clock::Timestamp;
 /// When a process of this installation last started.
 pub(super) const STARTED: &str = "service.started";
 
+/// When it was last tried whether anything can be stored.
+pub(super) const PROBED: &str = "service.probed";
+
 /// Why nothing is sent to the CRM; absent while sending goes on.
 pub const PAUSED: &str = "crm.paused";
 

@@ -4,8 +4,19 @@
 //! be. Any other work runs in a savepoint of its own: one that fails or panics is undone alone. If the updates or the
 //! commit itself fail, everything of the group runs once more in a transaction of its own, so that one bad row fails
 //! alone. A work may therefore run twice, and must only touch the database.
+//!
+//! SQLite undoes a transaction by itself when the disk is full or fails; the library still counts it as open then, and
+//! all that follows would be "committed" inside of it, for nobody. So a transaction that can be neither committed nor
+//! undone takes its connection with it.
 
-use std::{any::Any, panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    any::Any,
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 use sea_orm::{DatabaseConnection, DatabaseTransaction, TransactionTrait as _};
@@ -51,6 +62,7 @@ enum Waiting {
 pub(super) struct Writer {
     works: mpsc::Sender<Waiting>,
     committed: Arc<Notify>,
+    stuck: Arc<AtomicBool>,
     _task: Arc<Task>,
 }
 
@@ -80,7 +92,8 @@ impl Writer {
         let (works, mut waiting) = mpsc::channel::<Waiting>(WAITING);
         let committed = Arc::new(Notify::new());
         let wrote = Arc::clone(&committed);
-        let door = Door { connection, pooled, points };
+        let stuck = Arc::new(AtomicBool::new(false));
+        let door = Door { connection, pooled, points, distrusted: AtomicBool::new(false), stuck: Arc::clone(&stuck) };
         let task = tokio::spawn(async move {
             let mut group = Vec::with_capacity(GROUP);
             while waiting.recv_many(&mut group, GROUP).await > 0 {
@@ -88,7 +101,12 @@ impl Writer {
                 wrote.notify_one();
             }
         });
-        Self { works, committed, _task: Arc::new(Task(task)) }
+        Self { works, committed, stuck, _task: Arc::new(Task(task)) }
+    }
+
+    /// Whether the last commit was refused: then nothing can be stored for the moment.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.stuck.load(Ordering::Relaxed)
     }
 
     /// Told after each group of works.
@@ -132,11 +150,58 @@ impl Writer {
     }
 }
 
+/// How often what met another replica is tried alone.
+const TRIES: u32 = 4;
+
 /// Where transactions are begun, and who watches them.
 struct Door {
     connection: DatabaseConnection,
     pooled: bool,
     points: Points,
+    /// A transaction could be neither committed nor undone: nobody knows what the connection is in.
+    distrusted: AtomicBool,
+    stuck: Arc<AtomicBool>,
+}
+
+impl Door {
+    /// Begins a transaction on a connection that can be trusted.
+    async fn begin(&self) -> Result<DatabaseTransaction, StoreError> {
+        self.renew().await?;
+        backend::begin(&self.connection, self.pooled).await
+    }
+
+    async fn renew(&self) -> Result<(), StoreError> {
+        if self.distrusted.load(Ordering::Relaxed) {
+            backend::renew(&self.connection).await?;
+            self.distrusted.store(false, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    async fn commit(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
+        let done = tx.commit().await;
+        if done.is_err() {
+            self.distrusted.store(true, Ordering::Relaxed);
+        }
+        Ok(done?)
+    }
+
+    async fn undo(&self, tx: DatabaseTransaction) {
+        if let Err(error) = tx.rollback().await {
+            tracing::debug!(%error, "a transaction could not be undone: its connection is given up");
+            self.distrusted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Keeps in mind whether the database takes anything.
+    fn note<T>(&self, outcome: &Result<T, StoreError>) {
+        match outcome {
+            Ok(_) => self.stuck.store(false, Ordering::Relaxed),
+            Err(StoreError::Unavailable(_)) => self.stuck.store(true, Ordering::Relaxed),
+            // The work's own fault says nothing of the database.
+            Err(_) => {}
+        }
+    }
 }
 
 async fn commit_group(door: &Door, group: Vec<Waiting>) {
@@ -156,16 +221,21 @@ async fn commit_group(door: &Door, group: Vec<Waiting>) {
     // Nobody waits any more when the caller gave up; the work is done all the same.
     match together {
         Ok((outcomes, stored)) => {
+            door.note(&Ok(()));
             for (intake, fresh) in intakes.into_iter().zip(stored) {
                 drop(intake.done.send(Ok(fresh)));
             }
             for (work, outcome) in works.into_iter().zip(outcomes) {
+                let outcome = match outcome {
+                    Err(error) if error.is_conflict() => run_alone(door, &work).await,
+                    outcome => outcome,
+                };
                 drop(work.done.send(outcome));
             }
         }
         Err(_) => {
             for intake in intakes {
-                let stored = store(door, &[&intake.arrivals]).await;
+                let stored = store_alone(door, &intake).await;
                 drop(intake.done.send(stored.map(|mut fresh| fresh.pop().unwrap_or_default())));
             }
             for work in works {
@@ -185,43 +255,99 @@ async fn run_together(
     if works.is_empty() {
         return Ok((Vec::new(), store(door, &arrivals).await?));
     }
-    let outer = backend::begin(&door.connection, door.pooled).await?;
-    let stored = inbox::accept(&outer, &arrivals).await?;
-    let mut outcomes = Vec::with_capacity(works.len());
-    for work in works {
-        let savepoint = outer.begin().await?;
-        outcomes.push(run_in(savepoint, &Points::default(), work).await);
+    let outer = door.begin().await?;
+    let filled = async {
+        let stored = inbox::accept(&outer, &arrivals).await?;
+        let mut outcomes = Vec::with_capacity(works.len());
+        for work in works {
+            let savepoint = outer.begin().await?;
+            outcomes.push(run_in(savepoint, &Points::default(), work).await?);
+        }
+        Ok((outcomes, stored))
+    };
+    match filled.await {
+        Ok(filled) => {
+            door.points.pass("store.commit").await;
+            door.commit(outer).await?;
+            door.points.pass("store.committed").await;
+            Ok(filled)
+        }
+        Err(error) => {
+            door.undo(outer).await;
+            Err(error)
+        }
     }
-    door.points.pass("store.commit").await;
-    outer.commit().await?;
-    door.points.pass("store.committed").await;
-    Ok((outcomes, stored))
+}
+
+async fn store_alone(door: &Door, intake: &Intake) -> Result<Vec<Vec<Claimed>>, StoreError> {
+    let mut tries = TRIES;
+    loop {
+        tries -= 1;
+        match store(door, &[&intake.arrivals]).await {
+            Err(error) if tries > 0 && error.is_conflict() => {}
+            stored => {
+                door.note(&stored);
+                return stored;
+            }
+        }
+    }
 }
 
 /// Stores updates in a transaction that holds nothing else.
 async fn store(door: &Door, arrivals: &[&Arrivals]) -> Result<Vec<Vec<Claimed>>, StoreError> {
     let rows = arrivals.iter().map(|arrivals| arrivals.updates.len()).sum();
     let stored = if inbox::is_one_statement(rows) && !door.pooled {
+        door.renew().await?;
         // One statement is a transaction of its own: two trips less. Behind a pooler nothing runs outside of one.
         door.points.pass("store.commit").await;
         inbox::accept(&door.connection, arrivals).await?
     } else {
-        let tx = backend::begin(&door.connection, door.pooled).await?;
-        let stored = inbox::accept(&tx, arrivals).await?;
-        door.points.pass("store.commit").await;
-        tx.commit().await?;
-        stored
+        let tx = door.begin().await?;
+        match inbox::accept(&tx, arrivals).await {
+            Ok(stored) => {
+                door.points.pass("store.commit").await;
+                door.commit(tx).await?;
+                stored
+            }
+            Err(error) => {
+                door.undo(tx).await;
+                return Err(error);
+            }
+        }
     };
     door.points.pass("store.committed").await;
     Ok(stored)
 }
 
 async fn run_alone(door: &Door, work: &Work) -> Outcome {
-    run_in(backend::begin(&door.connection, door.pooled).await?, &door.points, work).await
+    let mut tries = TRIES;
+    loop {
+        tries -= 1;
+        let outcome = match door.begin().await {
+            Ok(tx) => match run_in(tx, &door.points, work).await {
+                Ok(outcome) => outcome,
+                Err(error) => {
+                    door.distrusted.store(true, Ordering::Relaxed);
+                    Err(error)
+                }
+            },
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Err(error) if tries > 0 && error.is_conflict() => {}
+            outcome => {
+                door.note(&outcome);
+                return outcome;
+            }
+        }
+    }
 }
 
 /// Runs one work and commits or undoes what it was given.
-async fn run_in(tx: DatabaseTransaction, points: &Points, work: &Work) -> Outcome {
+///
+/// # Errors
+/// What was given can be neither committed nor undone.
+async fn run_in(tx: DatabaseTransaction, points: &Points, work: &Work) -> Result<Outcome, StoreError> {
     let tx = Arc::new(tx);
     let outcome = AssertUnwindSafe((work.run)(Arc::clone(&tx))).catch_unwind().await.unwrap_or_else(|panic| {
         let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
@@ -236,11 +362,11 @@ async fn run_in(tx: DatabaseTransaction, points: &Points, work: &Work) -> Outcom
             points.pass("store.commit").await;
             tx.commit().await?;
             points.pass("store.committed").await;
-            Ok(value)
+            Ok(Ok(value))
         }
         Err(error) => {
             tx.rollback().await?;
-            Err(error)
+            Ok(Err(error))
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
+use super::update;
 use crate::ids::ChatId;
 
 /// What came back.
@@ -74,7 +75,7 @@ impl Refusal {
 #[derive(Deserialize)]
 struct Wire {
     ok: bool,
-    result: Option<Value>,
+    result: Option<Box<RawValue>>,
     error_code: Option<u16>,
     description: Option<String>,
     parameters: Option<Parameters>,
@@ -89,8 +90,12 @@ struct Parameters {
 /// Reads a whole body that came with `status`.
 #[must_use]
 pub fn read(status: u16, body: &[u8]) -> Answer {
-    match serde_json::from_slice::<Wire>(body) {
-        Ok(Wire { ok: true, result, .. }) => Answer::Ok(result.unwrap_or(Value::Null)),
+    match serde_json::from_str::<Wire>(&String::from_utf8_lossy(body)) {
+        Ok(Wire { ok: true, result, .. }) => match result.map(|raw| update::result(&raw)) {
+            None => Answer::Ok(Value::Null),
+            Some(Some(value)) => Answer::Ok(value),
+            Some(None) => Answer::Unreadable { status },
+        },
         Ok(wire) => Answer::Refused(Refusal {
             code: wire.error_code.unwrap_or(status),
             description: wire.description.unwrap_or_default(),

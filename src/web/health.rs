@@ -105,6 +105,11 @@ pub(super) async fn readiness(web: &Web) -> Readiness {
         }
         Err(_) => reasons.push("the database does not answer in time".to_owned()),
     }
+    // Reading may work while writing does not: a full disk, a lock that somebody holds.
+    let store = &web.inbox.store;
+    if store.is_stuck() && !matches!(timeout(DATABASE_TIMEOUT, store.probe(web.inbox.clock.now())).await, Ok(Ok(()))) {
+        reasons.push("nothing can be stored: the database takes no writes (a full disk, a lock?)".to_owned());
+    }
     let receiving = web.receiving.verdict();
     reasons.extend(receiving.reasons);
     warnings.extend(receiving.warnings);

@@ -29,7 +29,7 @@ use crate::{
     inbox::Inbox,
     metrics::{Counter, count},
     store::inbox::Claimed,
-    telegram::decode,
+    telegram::{decode, update},
 };
 
 const SECRET: &str = "X-Telegram-Bot-Api-Secret-Token";
@@ -102,8 +102,8 @@ pub(super) async fn receive(State(web): State<Arc<Web>>, request: Request) -> Re
         Ok(body) => body,
         Err(status) => return (status, [(header::CONNECTION, "close")]).into_response(),
     };
-    let Some(update) = serde_json::from_slice::<Value>(&body).ok().filter(|update| decode::envelope(update).is_some())
-    else {
+    let read = update::update(&String::from_utf8_lossy(&body));
+    let Some(update) = read.filter(|update| decode::envelope(update).is_some()) else {
         count(Counter::UpdatesPoison);
         tracing::warn!(body.bytes = body.len(), "a webhook request that is no update is acknowledged and dropped");
         return StatusCode::OK.into_response();

@@ -16,6 +16,7 @@ mod desk;
 mod dialog;
 mod docs;
 mod dropped_key;
+mod durable;
 mod field_cases;
 mod fleet;
 mod kill;

@@ -48,6 +48,28 @@ async fn dies_at(db: crate::databases::Database, options: Options, point: &'stat
     one_ticket_in_the_end(world, promise).await;
 }
 
+on_both! {
+    async fn a_tap_that_died_unhandled_is_handled_soon(db: Database) {
+        let mut world = World::new(db).await;
+        world.fill_in(ANNA).await;
+        let summary = world.message_with(ANNA, SUBMIT).await;
+        let tap = world.press(ANNA, summary, SUBMIT).await;
+        assert_eq!(world.take_in().await.len(), 1);
+        let dead = world.clock.now();
+        world.restart().await;
+        world.settle().await;
+        // Where others may serve the same database, a lease has to end first.
+        if world.app().store.has_replicas() {
+            world.pass(Duration::from_secs(10)).await;
+        } else {
+            assert_eq!(world.clock.now(), dead, "at once");
+        }
+        assert_eq!((world.state(ANNA).await, world.count().await), ("created", 1));
+        assert_ne!(world.toast(&tap).await, "(open)", "its client still waits for an answer, and gets it");
+        world.finish().await;
+    }
+}
+
 on_all! {
     async fn dies_before_the_update_is_stored(db: Database, options: Options) {
         dies_at(db, options, "store.commit", 1).await;

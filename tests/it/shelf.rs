@@ -60,6 +60,33 @@ on_both! {
         world.finish().await;
     }
 
+    async fn an_update_that_is_no_json_we_can_read_is_shelved_and_stops_nobody(db: Database) {
+        let mut world = World::new(db).await;
+        // What the reader of answers makes of one that nests too deep.
+        world.raw(serde_json::json!({ "unreadable": "{\"update_id\":1,\"message\":[[[[" })).await;
+        world.apply(BORIS).await;
+        world.pass(Duration::from_secs(60)).await;
+        assert_eq!(world.state(BORIS).await, "created");
+        let shelf = world.staff("/shelf").await;
+        assert!(shelf.contains("no JSON we can read"), "{shelf}");
+        world.finish().await;
+    }
+
+    async fn characters_that_mean_nothing_are_left_out(db: Database) {
+        let mut world = World::new(db).await;
+        world.type_text(ANNA, "/start").await;
+        world.type_text(ANNA, "Ан\0на").await;
+        world.share_contact(ANNA, "+79000000101").await;
+        for label in ["Пропустить", "Налоги", "7 декабря, 11:00", "Даю согласие"] {
+            world.tap(ANNA, label).await;
+        }
+        world.submit(ANNA).await;
+        assert_eq!((world.state(ANNA).await, world.count().await), ("created", 1));
+        assert_eq!(world.operations(ANNA).await[0].client_name.as_deref(), Some("Анна"));
+        assert_eq!(world.staff("/shelf").await, "Полка пуста.");
+        world.finish().await;
+    }
+
     async fn what_stays_broken_comes_back_to_the_shelf(db: Database) {
         let mut world = World::new(db).await;
         world.fill_in(ANNA).await;

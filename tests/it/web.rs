@@ -152,23 +152,29 @@ async fn a_body_that_dawdles_is_given_up() {
 async fn what_is_no_update_is_acknowledged_and_holds_nobody_back() {
     let bench = Bench::start(By::Webhook).await;
     let before = bench.metric("zayavka_updates_poison_total").await;
-    let deep = format!("{{\"update_id\": 5, \"message\": {}{}}}", "[".repeat(5_000), "]".repeat(5_000));
-    let bodies: [Vec<u8>; 8] = [
+    let bodies: [Vec<u8>; 7] = [
         b"".to_vec(),
         b"<html>".to_vec(),
         b"{\"update_id\": ".to_vec(),
         b"[1]".to_vec(),
         b"{\"message\": {}}".to_vec(),
         b"{\"update_id\": 1e40}".to_vec(),
-        b"{\"update_id\": 1, \"x\": \"\xff\"}".to_vec(),
-        deep.into_bytes(),
+        b"{\"update_id\": 1, \"x\": ".to_vec(),
     ];
     for body in bodies {
         let words = String::from_utf8_lossy(&body[..body.len().min(40)]).into_owned();
         let response = bench.bring(body).await;
         assert_eq!((response.status().as_u16(), response.text().await.unwrap()), (200, String::new()), "{words}");
     }
-    assert!(bench.metric("zayavka_updates_poison_total").await >= before + 8.0);
+    assert!(bench.metric("zayavka_updates_poison_total").await >= before + 7.0);
+    // What has a number is not lost, however little else can be read of it.
+    let deep = format!("{{\"update_id\": 5, \"message\": {}{}}}", "[".repeat(5_000), "]".repeat(5_000));
+    let half = r#"{"update_id": 6, "message": {"text": "\ud800"}}"#.to_owned();
+    for body in [deep, half] {
+        let stored = updates(&bench).await;
+        assert_eq!(bench.bring(body).await.status(), 200);
+        assert!(updates(&bench).await > stored);
+    }
     // A kind that nobody knows yet is an update all the same.
     let stored = updates(&bench).await;
     assert_eq!(

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::super::{Exit, complain, load};
+use super::super::{Exit, complain, database::existing, load};
 use crate::{
     app::{self, Checked},
     clock::{Clock as _, SystemClock, Timestamp},
@@ -92,8 +92,9 @@ const SPOILT_SHOWN: usize = 20;
 /// The database, if it can be worked with.
 async fn database(config: &Config, found: &mut Findings) -> Option<Store> {
     let url = config.database.url.expose_secret();
-    let hint = "[database] url: the address, the rights, and whether the server runs";
-    let store = match Store::connect(url).await {
+    let hint =
+        "[database] url: the address, the rights, whether the server runs; a file is made by the service's first start";
+    let store = match Store::connect(&existing(url)).await {
         Ok(store) => store,
         Err(error) => {
             found.ill("database", error.to_string(), hint);

@@ -42,6 +42,21 @@ pub async fn next_left_over<C: ConnectionTrait>(
     Ok(open.into_iter().find(|(row, _)| !held.contains(row)).map(|(_, until)| Timestamp(until)))
 }
 
+/// Ends the leases of all open rows: whoever held them is dead, as nobody else serves this database.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn free_all<C: ConnectionTrait>(db: &C, bot: BotId, now: Timestamp) -> Result<u64, StoreError> {
+    let freed = inbox::Entity::update_many()
+        .col_expr(inbox::Column::LeaseUntil, Expr::value(now.0))
+        .filter(inbox::Column::BotId.eq(bot.0))
+        .filter(is(inbox::Column::State, "new"))
+        .filter(inbox::Column::LeaseUntil.gt(now.0))
+        .exec(db)
+        .await?;
+    Ok(freed.rows_affected)
+}
+
 /// When the next lease of an open row ends.
 ///
 /// # Errors
