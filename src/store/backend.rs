@@ -189,7 +189,7 @@ pub(super) async fn renew(connection: &DatabaseConnection) -> Result<(), StoreEr
         let pool = connection.get_sqlite_connection_pool();
         let held = pool.acquire().await.map_err(|error| StoreError::from_sqlx(&error))?;
         held.close().await.map_err(|error| StoreError::from_sqlx(&error))?;
-        tracing::info!("the connection to the database file was opened anew");
+        tracing::debug!("the connection to the database file was given up");
     }
     Ok(())
 }
