@@ -11,7 +11,11 @@ use crate::{
     app::{self, Checked},
     clock::{Clock as _, SystemClock, SystemDice, Timestamp},
     config::{Config, duration},
-    crm::{Crm, Prepared, steps::Forgetful},
+    crm::{
+        Crm, Prepared,
+        limiter::{Admission, Limiter, Pace},
+        steps::Forgetful,
+    },
     domain::{
         outcome::{Look, Outcome, Verified},
         ticket::{Ticket, TicketOrder},
@@ -46,6 +50,8 @@ struct Findings {
     /// What the same create does when it comes again.
     repeat: String,
     left_behind: Vec<String>,
+    /// Why it ended before it had made all its records.
+    stopped: Option<String>,
     promise: &'static str,
     why: String,
     settle: Option<String>,
@@ -76,7 +82,8 @@ pub(super) async fn run(path: &Path, args: &ProbeArgs, json: bool) -> Exit {
             } else {
                 show(&findings);
             }
-            if findings.key_is_kept == Some(false) || findings.made.is_empty() { Exit::NotWell } else { Exit::Done }
+            let unwell = findings.key_is_kept == Some(false) || findings.made.is_empty() || findings.stopped.is_some();
+            if unwell { Exit::NotWell } else { Exit::Done }
         }
         Err(Stop::Config(exit)) => exit,
         Err(Stop::Crm(why)) => {
@@ -107,17 +114,33 @@ async fn probe(config: &Config, args: &ProbeArgs) -> Result<Findings, Stop> {
         };
         findings.prerequisites.push(Prerequisite { text, well: well.map(|well| well.is_ok()), said });
     }
-    let mut tickets = Vec::new();
-    for _ in 0..args.times {
+    let mut asking = Asking::new(crm, args);
+    let mut tickets: Vec<Ticket> = Vec::new();
+    for at in 0..args.times {
         let one = Trial::new(&checked)?;
-        tickets.extend(one.make(crm, &mut findings).await.map_err(Stop::Crm)?);
-        one.seen(crm, Duration::from_secs(args.patience), &mut findings).await;
-        if tickets.len() == 1 {
-            findings.key_is_kept = one.kept(crm, tickets.first()).await;
-            tickets.extend(one.repeat(crm, tickets.first().cloned(), &mut findings).await);
+        match one.make(&mut asking).await {
+            Ok(ticket) => {
+                findings.made.push(ticket.number.clone());
+                tickets.push(ticket);
+            }
+            Err(Failed { why, left }) if tickets.is_empty() && left.is_empty() => return Err(Stop::Crm(why)),
+            // What was made before, and what may have been made now, is taken away all the same.
+            Err(Failed { why, left }) => {
+                tickets.extend(left);
+                findings.stopped = Some(why);
+                break;
+            }
+        }
+        findings.seen_after_ms.extend(one.seen(&mut asking).await);
+        if at == 0 {
+            findings.key_is_kept = one.kept(&mut asking, tickets.first()).await;
+            let (said, more) = one.repeat(&mut asking, tickets.first()).await;
+            findings.repeat = said;
+            tickets.extend(more);
         }
     }
     for ticket in &tickets {
+        asking.turn(1).await;
         match crm.clean_up(ticket).await {
             Ok(true) => {}
             Ok(false) => findings.left_behind.push(ticket.number.clone()),
@@ -147,6 +170,82 @@ async fn with_kept_tokens(config: &Config, checked: Checked) -> Result<Checked, 
     Ok(Checked { crm: checked.crm.with_tokens(Arc::new(tokens)), ..checked })
 }
 
+/// The CRM, asked no faster than its profile allows.
+struct Asking<'a> {
+    crm: &'a Crm,
+    limiter: Limiter,
+    patience: Duration,
+}
+
+impl<'a> Asking<'a> {
+    fn new(crm: &'a Crm, args: &ProbeArgs) -> Self {
+        let figures = crm.figures();
+        let limiter = Limiter::new(Pace::new(figures.per_second, figures.burst), SystemClock.now());
+        Self { crm, limiter, patience: Duration::from_secs(args.patience) }
+    }
+
+    /// Waits until something may be asked that counts for `cost` requests.
+    async fn turn(&mut self, cost: u32) {
+        while let Admission::Wait { after, .. } = self.limiter.admit(SystemClock.now(), cost) {
+            pause(after).await;
+        }
+    }
+
+    /// Makes a record, and again where the CRM said that nothing was done and when to come back.
+    async fn create(&mut self, prepared: &Prepared) -> Outcome {
+        let mut left = self.patience;
+        loop {
+            self.turn(self.crm.cost().create).await;
+            match self.crm.create(prepared, &Forgetful::default()).await {
+                Outcome::NotSent { wait: Some(wait), .. } if wait <= left => {
+                    left = left.saturating_sub(wait.max(Duration::from_secs(1)));
+                    pause(wait).await;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    async fn look(&mut self, order: &TicketOrder) -> Look {
+        self.turn(self.crm.cost().look).await;
+        self.crm.look(order.key, &order.marker).await
+    }
+
+    /// Asks again and again until the record is found: what was found, and after how many milliseconds.
+    async fn find(&mut self, order: &TicketOrder) -> Option<(Vec<Ticket>, u64)> {
+        if !self.crm.can_look() {
+            return None;
+        }
+        let made = SystemClock.now();
+        // Ever longer pauses: the same question in a quick row gets an address banned (amoCRM).
+        let mut rest = Duration::from_millis(100);
+        loop {
+            let look = self.look(order).await;
+            let after = SystemClock.now().since(made);
+            match look {
+                Look::Found { tickets } => {
+                    return Some((tickets, u64::try_from(after.as_millis()).unwrap_or(u64::MAX)));
+                }
+                _ if after >= self.patience => return None,
+                _ => pause(rest).await,
+            }
+            rest = (rest * 3 / 2).min(Duration::from_secs(15));
+        }
+    }
+}
+
+/// A CRM gives no signal of its own: it is asked again a while later.
+async fn pause(length: Duration) {
+    let mut beat = tokio::time::interval_at(tokio::time::Instant::now() + length, Duration::from_secs(1));
+    beat.tick().await;
+}
+
+/// Why a record was not made, and what may stand in the CRM all the same.
+struct Failed {
+    why: String,
+    left: Vec<Ticket>,
+}
+
 /// One record and the request that makes it.
 struct Trial {
     order: TicketOrder,
@@ -166,60 +265,75 @@ impl Trial {
         Ok(Self { order, prepared })
     }
 
-    async fn make(&self, crm: &Crm, findings: &mut Findings) -> Result<Option<Ticket>, String> {
-        match crm.create(&self.prepared, &Forgetful::default()).await {
-            Outcome::Created { ticket } => {
-                findings.made.push(ticket.number.clone());
-                Ok(Some(ticket))
+    async fn make(&self, asking: &mut Asking<'_>) -> Result<Ticket, Failed> {
+        match asking.create(&self.prepared).await {
+            Outcome::Created { ticket } => Ok(ticket),
+            other => {
+                let why = format!("the record could not be made: {}", in_words(&other));
+                let unclear = matches!(other, Outcome::Lost { .. } | Outcome::InFlight { .. } | Outcome::Exists);
+                let left = if unclear { asking.find(&self.order).await } else { None };
+                Err(Failed { why, left: left.map(|(tickets, _)| tickets).unwrap_or_default() })
             }
-            other => Err(format!("the record could not be made: {other:?}")),
         }
     }
 
-    /// Asks again and again until the record is found.
-    async fn seen(&self, crm: &Crm, patience: Duration, findings: &mut Findings) {
-        if !crm.can_look() {
-            return;
-        }
-        let made = SystemClock.now();
-        let pause = Duration::from_secs_f64(1.0 / crm.figures().per_second).max(Duration::from_millis(100));
-        let mut beat = tokio::time::interval(pause);
-        loop {
-            beat.tick().await;
-            let look = crm.look(self.order.key, &self.order.marker).await;
-            let after = SystemClock.now().since(made);
-            if matches!(look, Look::Found { .. }) {
-                findings.seen_after_ms.push(u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
-                return;
-            }
-            if after >= patience {
-                return;
-            }
-        }
+    /// After how many milliseconds the record was found.
+    async fn seen(&self, asking: &mut Asking<'_>) -> Option<u64> {
+        asking.find(&self.order).await.map(|(_, after)| after)
     }
 
     /// Whether the record carries our key when it is read by its number.
-    async fn kept(&self, crm: &Crm, ticket: Option<&Ticket>) -> Option<bool> {
-        match crm.verify(&ticket?.number, self.order.key, &self.order.marker).await {
+    async fn kept(&self, asking: &mut Asking<'_>, ticket: Option<&Ticket>) -> Option<bool> {
+        asking.turn(asking.crm.cost().check).await;
+        match asking.crm.verify(&ticket?.number, self.order.key, &self.order.marker).await {
             Verified::Ours { .. } => Some(true),
             Verified::Exists { .. } | Verified::Foreign => Some(false),
-            Verified::Absent | Verified::Unsure { .. } | Verified::Impossible => None,
+            // It was found by our key, so it carries it.
+            Verified::Absent | Verified::Unsure { .. } | Verified::Impossible => match asking.look(&self.order).await {
+                Look::Found { .. } => Some(true),
+                _ => None,
+            },
         }
     }
 
-    /// Sends the very same create again; returns the second ticket, if it makes one.
-    async fn repeat(&self, crm: &Crm, first: Option<Ticket>, findings: &mut Findings) -> Option<Ticket> {
-        let outcome = crm.create(&self.prepared, &Forgetful::default()).await;
-        let (said, twin) = match outcome {
-            Outcome::Created { ticket } if first.as_ref().is_some_and(|first| first.id == ticket.id) => {
-                ("returns the ticket made before".to_owned(), None)
-            }
-            Outcome::Created { ticket } => (format!("makes another ticket: {}", ticket.number), Some(ticket)),
-            Outcome::Exists => ("is refused, since the key is there".to_owned(), None),
-            other => (format!("{other:?}"), None),
+    /// Sends the very same create again: what came of it in words, and what it made anew.
+    async fn repeat(&self, asking: &mut Asking<'_>, first: Option<&Ticket>) -> (String, Vec<Ticket>) {
+        let is_first = |ticket: &Ticket| first.is_some_and(|first| first.id == ticket.id);
+        let outcome = asking.create(&self.prepared).await;
+        let said = match &outcome {
+            Outcome::Created { ticket } if is_first(ticket) => "returns the ticket made before".to_owned(),
+            Outcome::Created { ticket } => format!("makes another ticket: {}", ticket.number),
+            other => in_words(other),
         };
-        findings.repeat = said;
-        twin
+        let mut made = match outcome {
+            Outcome::Created { ticket } if !is_first(&ticket) => vec![ticket],
+            _ => Vec::new(),
+        };
+        // Whatever it answered: what stands in the CRM under our key is what it did.
+        if asking.crm.can_look()
+            && let Look::Found { tickets } = asking.look(&self.order).await
+        {
+            let known: Vec<String> = made.iter().map(|ticket| ticket.id.clone()).collect();
+            made.extend(tickets.into_iter().filter(|ticket| !is_first(ticket) && !known.contains(&ticket.id)));
+        }
+        match made.first() {
+            Some(twin) if !said.starts_with("makes") => {
+                (format!("makes another ticket, {}, though it says: it {said}", twin.number), made)
+            }
+            _ => (said, made),
+        }
+    }
+}
+
+fn in_words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Created { ticket } => format!("makes {}", ticket.number),
+        Outcome::Exists => "is refused, since the key is there".to_owned(),
+        Outcome::InFlight { .. } => "is said to be still under way".to_owned(),
+        Outcome::Refused { message } => format!("is refused for its content: {message}"),
+        Outcome::AuthRefused { detail } => format!("the CRM does not accept our credentials: {detail}"),
+        Outcome::NotSent { detail, .. } => format!("nothing was done: {detail}"),
+        Outcome::Lost { detail } => format!("no answer that proves anything: {detail}"),
     }
 }
 
@@ -262,6 +376,9 @@ fn show(findings: &Findings) {
     println!("a repeat          {}", findings.repeat);
     if !findings.left_behind.is_empty() {
         println!("left behind       {} (take them away by hand)", findings.left_behind.join(", "));
+    }
+    if let Some(why) = &findings.stopped {
+        println!("stopped           {why}");
     }
     println!("\nThis supports the promise `{}`: {}.", findings.promise, findings.why);
     if let Some(settle) = &findings.settle {

@@ -32,6 +32,9 @@ use super::{
     problem::{Problem, Problems, Severity},
 };
 
+/// How many mistakes of syntax are told one by one.
+const SYNTAX_ERRORS: usize = 5;
+
 /// One parsed file and the mistakes found in it so far.
 #[derive(Debug)]
 pub struct Document<'t> {
@@ -69,9 +72,14 @@ impl<'t> Document<'t> {
             places: RefCell::default(),
             problems: RefCell::default(),
         };
-        for error in &errors {
+        for error in errors.iter().take(SYNTAX_ERRORS) {
             // Only the message: the error's own display quotes the line, and a line may hold a secret.
             document.error_at(error.span(), format!("not valid TOML: {}", error.message()), "");
+        }
+        if let Some(next) = errors.get(SYNTAX_ERRORS) {
+            // One quote too few makes every line after it look wrong.
+            let what = format!("not valid TOML from here on: {} more such mistakes", errors.len() - SYNTAX_ERRORS);
+            document.error_at(next.span(), what, "mend the first one, the others may be gone then");
         }
         let lines = errors.iter().filter_map(toml::de::Error::span).map(|span| document.place(span.start).0);
         document.broken_lines = lines.collect();
@@ -469,5 +477,13 @@ mod tests {
         environment: ZAYAVKA_A__COUTN is no known key — did you mean ZAYAVKA_A__COUNT?
         environment ZAYAVKA_A__IDS: `a.ids[3]` is not a whole number we can hold — 0 to 9
         ");
+    }
+
+    #[test]
+    fn one_quote_too_few_is_not_told_a_hundred_times() {
+        let text = format!("open = {{ a = 1\n{}", "key = \"value\"\n".repeat(100));
+        let said = Document::parse("f.toml", &text).into_problems().to_string();
+        assert_eq!(said.lines().count(), 6, "{said}");
+        assert!(said.contains("not valid TOML from here on: ") && said.contains("mend the first one"), "{said}");
     }
 }

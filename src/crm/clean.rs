@@ -2,10 +2,14 @@
 
 use reqwest::Url;
 
+use crate::catalog::profile::Profile;
+
 /// The longest message shown to people, in characters.
 const LONGEST_MESSAGE: usize = 300;
 /// The longest id kept, in characters.
 const LONGEST_ID: usize = 128;
+/// The longest ticket number shown, in characters.
+const LONGEST_NUMBER: usize = 64;
 /// The longest link kept, in bytes.
 const LONGEST_URL: usize = 2_000;
 
@@ -34,6 +38,14 @@ fn is_trick(c: char) -> bool {
 pub(super) fn id(text: String) -> Option<String> {
     let fits = !text.is_empty() && text.chars().count() <= LONGEST_ID;
     (fits && !text.chars().any(|c| is_trick(c) || c.is_whitespace())).then_some(text)
+}
+
+/// Whether a text may be shown to people as a ticket's number: by the profile's pattern, and by what no pattern can allow.
+pub(super) fn is_number(profile: &Profile, text: &str) -> bool {
+    profile.number.fits(text)
+        && text.chars().count() <= LONGEST_NUMBER
+        && text.trim() == text
+        && !text.chars().any(is_trick)
 }
 
 /// Scheme, host and port of an address.
@@ -121,6 +133,21 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_short_and_plain_whatever_its_pattern_allows() {
+        let text = crate::catalog::profile::built_in::text("generic-keyed").expect("it ships");
+        let line = text.lines().find(|line| line.starts_with("pattern = ")).expect("there");
+        let text = text.replacen(line, "pattern = '(?s)[^!]+'", 1).replacen("[^!]+", "[^!а-я]+", 1);
+        let (profile, _) =
+            crate::catalog::profile::load("p.toml", &text).unwrap_or_else(|problems| panic!("{problems}"));
+        for good in ["1", "№ 12/2026", "ABC-1", &"1".repeat(64)] {
+            assert!(is_number(&profile, good), "{good}");
+        }
+        for bad in ["", "1!", " 1", "1\n", "1\u{202e}2", "1\u{200b}2", &"1".repeat(65)] {
+            assert!(!is_number(&profile, bad), "{bad:?}");
+        }
+    }
+
+    #[test]
     fn links_lead_to_the_crm_only() {
         let own: Vec<_> =
             ["http://crm.local:9100/api", "https://crm.example.ru"].iter().filter_map(|a| Origin::of(a)).collect();
@@ -129,6 +156,8 @@ mod tests {
             "https://crm.example.ru/x?y#z",
             "https://CRM.example.ru:443/",
             "https://crm.local/t/1",
+            // Full-width letters are those of the host to every browser; the link shown has the plain ones.
+            "https://\u{ff23}\u{ff32}\u{ff2d}.example.ru/x",
         ] {
             assert!(own_url(good, &own).is_some(), "{good}");
         }
@@ -143,6 +172,21 @@ mod tests {
             "https://crm.example.ru.evil.ru/",
             "https://crm.example.ru@evil.ru/",
             "tg://x",
+            "https://evil.ru\\@crm.example.ru/",
+            "https://crm.example.ru:443@evil.ru/",
+            "https://crm.example.ru%2eevil.ru/",
+            "https://crm.example.ru:444/",
+            "https://crm.example.ru.:443/",
+            // Letters that only look like those of the host.
+            "https://crm.ex\u{430}mple.ru/",
+            "https://\u{441}rm.example.ru/",
+            "https://crm.example\u{2024}ru.evil.ru/",
+            "https:/\u{2044}crm.example.ru/",
+            "https://[::ffff:1.2.3.4]/",
+            "data:text/html,x",
+            "HTTPS://EVIL.RU/crm.example.ru",
+            "https://crm.example.ru\n.evil.ru/",
+            "ftp://crm.example.ru/",
             "https://crm.example.ru/\u{202e}x",
             &format!("https://crm.example.ru/{}", "a".repeat(3_000)),
         ] {

@@ -39,8 +39,8 @@ pub struct Cost {
     pub create: u32,
     /// Looking for it by our key, by every lookup.
     pub look: u32,
-    /// Reading one by its number.
-    pub verify: u32,
+    /// Checking a number that a person gave: by our key, then by reading that one ticket.
+    pub check: u32,
 }
 
 impl Crm {
@@ -77,10 +77,12 @@ impl Crm {
     /// What each act costs.
     #[must_use]
     pub fn cost(&self) -> Cost {
+        let looking = self.profile.lookups.iter().map(|lookup| lookup.cost).sum::<u32>();
+        let reading = self.profile.verify.as_ref().map_or(0, |verify: &Verify| verify.cost);
         Cost {
             create: self.profile.steps.iter().map(|step| step.cost).sum::<u32>().max(1),
-            look: self.profile.lookups.iter().map(|lookup| lookup.cost).sum::<u32>().max(1),
-            verify: self.profile.verify.as_ref().map_or(1, |verify: &Verify| verify.cost),
+            look: looking.max(1),
+            check: (looking + reading).max(1),
         }
     }
 

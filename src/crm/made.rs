@@ -142,7 +142,7 @@ impl Reader<'_> {
         if !step.read.id.is_empty() && read(&step.read.id).as_deref() != Some(known.id.as_str()) {
             return Err(unsure("the answer is about another ticket"));
         }
-        let number = read(&step.read.number).filter(|number| self.profile.number.fits(number));
+        let number = read(&step.read.number).filter(|number| clean::is_number(self.profile, number));
         let number = number.ok_or_else(|| unsure("the answer names no ticket number"))?;
         Ok(Ticket { url: self.link(&known.id, &number).or_else(|| known.url.clone()), id: known.id.clone(), number })
     }

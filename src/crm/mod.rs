@@ -13,7 +13,7 @@ mod figures;
 pub mod limiter;
 mod made;
 mod measure;
-
+mod named;
 mod request;
 mod response;
 mod scope;
@@ -212,7 +212,7 @@ impl Crm {
     /// Reads one ticket by the number a person gave, and says whether it is ours.
     pub async fn verify(&self, number: &str, key: ExternalKey, marker: &Marker) -> Verified {
         let Some(verify) = &self.profile.verify else { return Verified::Impossible };
-        if !self.profile.number.fits(number) {
+        if !clean::is_number(&self.profile, number) {
             return Verified::Absent;
         }
         let scope = scope::number(&self.fitted.vars, &self.profile.ext, key, marker, number);

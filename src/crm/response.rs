@@ -204,7 +204,7 @@ impl Reader<'_> {
         } else {
             answer.first(&read.number, node, self.scope).ok_or("the answer names no ticket number")?
         };
-        if !self.profile.number.fits(&number) {
+        if !clean::is_number(self.profile, &number) {
             return Err("the ticket's number is none by the profile's pattern");
         }
         let told = answer.first(&read.url, node, self.scope).and_then(|url| clean::own_url(&url, self.origins));

@@ -16,7 +16,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Crm,
+    Crm, clean,
     made::Made,
     request::Rendered,
     response::Reader,
@@ -144,7 +144,7 @@ impl Run<'_> {
             }
         }
         match ticket {
-            Some(ticket) if self.crm.profile.number.fits(&ticket.number) => Outcome::Created { ticket },
+            Some(ticket) if clean::is_number(&self.crm.profile, &ticket.number) => Outcome::Created { ticket },
             Some(_) => Outcome::Lost { detail: "the ticket was made, but what names it is no number".to_owned() },
             None => not_sent("the profile has no step that makes a ticket", None),
         }

@@ -223,6 +223,10 @@ impl Keeper {
                 let base = of(&asking.auth.base_url).map(|text| base(&text, asking.auth)).transpose()?;
                 Ok(Held { token, base, refresh: of(&asking.auth.refresh), seed: String::new(), got, until })
             }
+            // A gateway's page with 400 says nothing of credentials; OAuth2 says it in JSON.
+            (400, _) if answer.json().is_none() => {
+                Err(NoToken::Later { why: format!("no token: {}", answer.seen()), wait: None })
+            }
             (400 | 401 | 403, _) => Err(NoToken::Refused(format!("no token: {}", reason(answer)))),
             _ => Err(NoToken::Later { why: format!("no token: {}", answer.seen()), wait: None }),
         }

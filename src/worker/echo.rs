@@ -6,7 +6,7 @@ use super::Worker;
 use crate::{
     domain::{
         notice::{Alert, Notice, NoticeKind},
-        outcome::Verified,
+        outcome::{Look, Verified},
         ticket::Ticket,
     },
     store::{
@@ -23,7 +23,7 @@ const KEY_IN_CRM: &str = "crm.key";
 impl Worker {
     /// Reads the ticket just made back, unless it is known that the CRM keeps our key.
     pub(super) async fn read_back(&self, stored: &Stored, ticket: &Ticket) -> Result<(), StoreError> {
-        if self.crm.has_echoed() || !self.crm.can_verify() || !self.crm.can_look() {
+        if self.crm.has_echoed() || !self.crm.can_look() {
             return Ok(());
         }
         let known = settings::get(self.store.reader(), KEY_IN_CRM).await?;
@@ -32,7 +32,19 @@ impl Worker {
             return Ok(());
         }
         let now = self.clock.now();
-        match self.crm.verify(&ticket.number, stored.operation.key, &stored.marker).await {
+        let (key, marker) = (stored.operation.key, &stored.marker);
+        let said = match self.crm.verify(&ticket.number, key, marker).await {
+            // A CRM that cannot show one ticket may still show those with our key.
+            Verified::Absent | Verified::Unsure { .. } | Verified::Impossible => match self.crm.look(key, marker).await
+            {
+                Look::Found { tickets } if tickets.iter().any(|found| found.id == ticket.id) => {
+                    Verified::Ours { ticket: ticket.clone() }
+                }
+                _ => Verified::Impossible,
+            },
+            said => said,
+        };
+        match said {
             Verified::Ours { .. } => {
                 let write = self.store.write(move |tx| {
                     let kept = kept.clone();

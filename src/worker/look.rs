@@ -63,7 +63,7 @@ impl Worker {
     }
 
     pub(super) async fn check(&self, stored: Stored, number: &str) -> Result<Did, StoreError> {
-        let (event, detail) = match self.crm.verify(number, stored.operation.key, &stored.marker).await {
+        let (event, detail) = match self.crm.named(number, stored.operation.key, &stored.marker).await {
             Verified::Ours { ticket } | Verified::Exists { ticket } => return self.link(stored, ticket).await,
             Verified::Foreign => (Event::CandidateFalls { exists: true }, None),
             Verified::Absent => (Event::CandidateFalls { exists: false }, None),

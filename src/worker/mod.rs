@@ -252,7 +252,7 @@ impl Worker {
                 Some(at) => Ok(Did::Held(at)),
                 None => self.look(stored).await,
             },
-            NextAction::Check(candidate) => match self.admit(false, urgent, cost.verify).await? {
+            NextAction::Check(candidate) => match self.admit(false, urgent, cost.check).await? {
                 Some(at) => Ok(Did::Held(at)),
                 None => self.check(stored, &candidate.number).await,
             },

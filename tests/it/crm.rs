@@ -2,12 +2,14 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot set itself up should stop there")]
 
+mod dialects;
 pub(crate) mod peer;
 mod recorded;
 mod sandboxed;
 mod scanned;
 mod stepped;
 mod tokens;
+mod untrusted;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -145,7 +147,10 @@ async fn a_number_a_person_gave_is_read_back() {
         ("200 OK", made("77")),
         ("200 OK", json!({"id": 77, "number": "77", "external_id": Uuid::nil()}).to_string()),
         ("200 OK", json!({"id": 77, "number": "77"}).to_string()),
+        ("404 Not Found", json!({"message": "no such ticket"}).to_string()),
+        // Said by whatever has no such route: not by the CRM of a ticket.
         ("404 Not Found", String::new()),
+        ("404 Not Found", json!({"message": "Cannot GET /tickets/77"}).to_string()),
         ("200 OK", made("78")),
         ("500 Oops", String::new()),
     ];
@@ -158,11 +163,13 @@ async fn a_number_a_person_gave_is_read_back() {
     assert_eq!(said("77").await, Verified::Foreign);
     assert_eq!(said("77").await, Verified::Exists { ticket: ticket("77") });
     assert_eq!(said("77").await, Verified::Absent);
+    assert!(matches!(said("77").await, Verified::Unsure { .. }));
+    assert!(matches!(said("77").await, Verified::Unsure { .. }));
     assert!(matches!(said("77").await, Verified::Unsure { .. }), "another ticket came");
     assert!(matches!(said("77").await, Verified::Unsure { .. }));
     // What cannot be a number is not even asked for.
     assert_eq!(said("../admin").await, Verified::Absent);
-    assert_eq!(peer.requests().len(), 6);
+    assert_eq!(peer.requests().len(), 8);
 }
 
 /// What a create ended in, without its details.

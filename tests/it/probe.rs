@@ -91,6 +91,75 @@ async fn probe_learns_what_the_crm_does() {
     }
 }
 
+/// The worked example of `docs/crm-profiles.md`, walked as it is printed: its profile, its configuration, both commands and what
+/// they say. Times and addresses differ from run to run.
+#[tokio::test]
+async fn the_guide_is_walked_as_it_is_printed() {
+    let guide = include_str!("../../docs/crm-profiles.md");
+    let (_, example) = guide.split_once("## A profile in fifteen minutes").expect("the example");
+    let block = |begins: &str| {
+        let (_, rest) = example.split_once(begins).expect("a block that begins so");
+        format!("{begins}{}", rest.split("```").next().unwrap_or_default())
+    };
+    let bench = Bench::new(json!({ "keyed": false, "lookup": true })).await;
+    let crm = bench.folder.path().join("templates/crm");
+    std::fs::create_dir_all(&crm).expect("a folder");
+    std::fs::write(crm.join("helpdesk.toml"), block("# file: crm/helpdesk.toml")).expect("a file");
+    let url = bench.world.crm_base_url();
+    let config = block("[telegram]").replace("http://127.0.0.1:34803", &url);
+    std::fs::write(bench.folder.path().join("zayavka.toml"), config).expect("a file");
+    for (words, printed) in [
+        (vec!["check"], block("Form consultation:")),
+        (vec!["probe", "--i-understand-it-creates-records"], block("made  ")),
+    ] {
+        let folder = bench.folder.path().to_owned();
+        let run = move || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_zayavka"));
+            command.args(words).current_dir(folder).stdin(Stdio::null()).output().expect("it runs")
+        };
+        let output = tokio::task::spawn_blocking(run).await.expect("it ends");
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        for line in printed.replace("http://127.0.0.1:34803", &url).lines() {
+            // What is measured, today's date, and what the page cuts short, up to there.
+            let known = line.split(['…', '{']).next().unwrap_or_default();
+            let known =
+                if line.contains(" ms") || line.starts_with("settle") { line.get(..10).unwrap_or(line) } else { known };
+            assert!(
+                said.lines().any(|said| said.trim_end().starts_with(known.trim_end())),
+                "`{line}` is not in\n{said}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn probe_that_ends_half_way_tells_what_it_left_behind() {
+    let bench = Bench::new(json!({ "keyed": false, "lookup": true })).await;
+    let http = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let faults = format!("{}/sandbox/crm/faults", bench.world.api_url());
+    for fault in [
+        // The first create is asked to come back, and comes; the third one's answer is lost.
+        json!({ "on": "POST /tickets", "do": "error_before", "status": 429, "retry_after": 1 }),
+        json!({ "on": "POST /tickets", "do": "lose_answer", "from": 4 }),
+    ] {
+        assert!(http.post(&faults).json(&fault).send().await.expect("it answers").status().is_success());
+    }
+    let words = ["probe", "--i-understand-it-creates-records", "--times", "3", "--patience", "20", "--json"];
+    let output = bench.run("generic-searchable", "", &words).await;
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let url = format!("{}/sandbox/crm/tickets", bench.world.api_url());
+    let tickets: Value = http.get(url).send().await.expect("it answers").json().await.expect("JSON");
+    assert_eq!(
+        (tickets["count"].as_u64(), found["left_behind"].as_array().map(Vec::len)),
+        (Some(3), Some(3)),
+        "{found}"
+    );
+    assert_eq!(found["repeat"], "makes another ticket: 1002", "{found}");
+    assert!(found["stopped"].as_str().is_some_and(|why| why.contains("no answer that proves anything")), "{found}");
+}
+
 #[tokio::test]
 async fn check_shows_each_forms_request_without_secrets() {
     let bench = Bench::new(json!({})).await;

@@ -1,10 +1,12 @@
 //! What must hold between the parts of a profile: a promise needs its proof, a rule needs what it reads.
 
+mod answers;
+mod wires;
+
+use self::wires::templates;
 use super::{
-    load::{self, PATH_SECRET},
-    model::{Auth, Body, Lookup, Node, Profile, Repeat, Request, Step, StepKind},
+    model::{Auth, Lookup, Profile, Repeat, Step, StepKind},
     rule::{Rule, Verdict},
-    template::Template,
 };
 use crate::{
     config::reader::{Document, Section},
@@ -20,7 +22,13 @@ pub(super) fn whole(document: &Document<'_>, profile: &Profile) {
     for (step, section) in profile.steps.iter().zip(&steps) {
         match &step.kind {
             StepKind::Ticket => create(section, profile, step),
-            StepKind::Make { .. } => made(section, step),
+            StepKind::Make { lookup, .. } => {
+                made(section, step);
+                for (lookup, section) in lookup.iter().zip(section.table("lookup")) {
+                    reading(&section, lookup);
+                    settled(&section, profile, lookup);
+                }
+            }
             StepKind::Find(_) if step.read.id.is_empty() => {
                 section.error("read", "a record is looked for, but nothing reads its id", "[step.read] id = [\"id\"]");
             }
@@ -32,11 +40,15 @@ pub(super) fn whole(document: &Document<'_>, profile: &Profile) {
         }
         tokens(section, profile, step);
     }
-    for (lookup, section) in profile.lookups.iter().zip(root.tables("lookup")) {
+    for (at, (lookup, section)) in profile.lookups.iter().zip(root.tables("lookup")).enumerate() {
         reading(&section, lookup);
         settled(&section, profile, lookup);
+        if profile.lookups.iter().take(at).any(|earlier| earlier.name == lookup.name) {
+            section.error("name", format!("two lookups are called `{}`", lookup.name), "give each a name of its own");
+        }
     }
-    requests(&root, profile);
+    answers::whole(&root, profile);
+    wires::whole(&root, profile);
 }
 
 fn promise(root: &Section<'_>, head: &Section<'_>, profile: &Profile) {
@@ -134,88 +146,5 @@ fn reading(section: &Section<'_>, lookup: &Lookup) {
     let sends_key = templates(&lookup.request).iter().any(|t| t.names().iter().any(|name| name.starts_with("ext.")));
     if !sends_key && lookup.results.is_none() {
         section.error("request", "the lookup does not ask for our key", "put ext.uuid or ext.token into it");
-    }
-}
-
-/// What holds for every request: the key fits its field, a secret in the path has its place.
-fn requests(root: &Section<'_>, profile: &Profile) {
-    let steps = root.tables("step");
-    let lookups = root.tables("lookup");
-    let verify = root.table("verify");
-    let all = (profile.steps.iter().map(|step| &step.request).zip(&steps))
-        .chain(profile.lookups.iter().map(|lookup| &lookup.request).zip(&lookups))
-        .chain(profile.verify.iter().map(|verify| &verify.request).zip(&verify));
-    for (request, section) in all {
-        let marks = request.url.path.source().matches(PATH_SECRET).count();
-        if load::has_path_secret(&profile.auth) && marks != 1 {
-            let hint = format!("write {PATH_SECRET} where the secret goes");
-            section.error(
-                "request",
-                format!("the secret goes into the path, but it is written {marks} times there"),
-                hint,
-            );
-        } else if !load::has_path_secret(&profile.auth) && marks > 0 {
-            section.error("request", format!("{PATH_SECRET} stands in the path"), "[auth] kind = \"path\"");
-        }
-        let is_map = matches!(request.body, Body::Form(_) | Body::Json(Node::Map(_)));
-        if matches!(profile.auth, Auth::BodyField { .. }) && !is_map {
-            section.error("request", "the secret goes into a field of the body, but the body has no fields", "");
-        }
-        if matches!(profile.auth, Auth::BodyAt { .. }) && !matches!(request.body, Body::Json(_)) {
-            section.error(
-                "request",
-                "the secret goes into a place of a JSON body, but there is none",
-                "body_kind = \"json\"",
-            );
-        }
-        // A header has room enough; it is fields and search words that cut.
-        let fields = templates(request).into_iter().filter(|t| !request.headers.iter().any(|(_, value)| value == *t));
-        let longest = fields.flat_map(Template::names).map(|name| length(profile, name)).max();
-        if longest.is_some_and(|longest| longest > profile.ext.max_len) {
-            let hint = "a shorter form of the key, or the true length of the field in [ext] max_len";
-            let what =
-                format!("our key has {} characters, the field holds {}", longest.unwrap_or(0), profile.ext.max_len);
-            section.error("request", what, hint);
-        }
-    }
-}
-
-fn length(profile: &Profile, name: &str) -> usize {
-    match name {
-        "ext.uuid" => 36,
-        "ext.quoted" => 38,
-        "ext.token" => profile.ext.token_prefix.len() + 32,
-        _ => 0,
-    }
-}
-
-/// All templates of a request.
-fn templates(request: &Request) -> Vec<&Template> {
-    let mut all = vec![&request.url.path];
-    all.extend(request.query.iter().flat_map(|(key, value)| [key, value]));
-    all.extend(request.headers.iter().map(|(_, value)| value));
-    if let Some(document) = &request.query_json {
-        leaves(document, &mut all);
-    }
-    match &request.body {
-        Body::None => {}
-        Body::Json(node) => leaves(node, &mut all),
-        Body::Form(fields) => fields.iter().for_each(|(key, node)| {
-            all.push(key);
-            leaves(node, &mut all);
-        }),
-    }
-    all
-}
-
-fn leaves<'n>(node: &'n Node, into: &mut Vec<&'n Template>) {
-    match node {
-        Node::Leaf(template) => into.push(template),
-        Node::Fixed(_) => {}
-        Node::List(list) => list.iter().for_each(|node| leaves(node, into)),
-        Node::Map(map) => map.iter().for_each(|(key, node)| {
-            into.push(key);
-            leaves(node, into);
-        }),
     }
 }

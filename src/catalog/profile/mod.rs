@@ -13,6 +13,7 @@ mod load;
 pub mod model;
 mod open;
 pub mod path;
+mod reach;
 pub mod rule;
 pub mod template;
 mod vars;

@@ -57,6 +57,12 @@ impl JsonPath {
         &self.source
     }
 
+    /// Whether it leads on from where `other` leads to.
+    #[must_use]
+    pub fn begins_with(&self, other: &Self) -> bool {
+        self.segments.starts_with(&other.segments)
+    }
+
     /// The templates inside, for the check of names.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         self.segments.iter().filter_map(|segment| match segment {

@@ -70,14 +70,6 @@ pub struct Rule {
     pub wait: Option<Duration>,
 }
 
-impl Rule {
-    /// Whether every answer this rule fits was taken by `earlier` already.
-    #[must_use]
-    pub fn is_behind(&self, earlier: &Self) -> bool {
-        earlier.status.covers(&self.status) && earlier.conditions.iter().all(|held| self.conditions.contains(held))
-    }
-}
-
 /// One thing that must hold of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
@@ -176,6 +168,16 @@ impl StatusSet {
             *mine |= theirs;
         }
         all
+    }
+
+    /// What is in both.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        for (mine, theirs) in both.0.iter_mut().zip(other.0) {
+            *mine &= theirs;
+        }
+        both
     }
 
     /// Whether nothing is in it.

@@ -176,6 +176,12 @@ impl Template {
         Ok(template)
     }
 
+    /// The text, where it is the same for every ticket.
+    #[must_use]
+    pub fn literal(&self) -> Option<&str> {
+        (self.kind == Kind::Literal).then_some(&*self.source)
+    }
+
     /// Reads an expression that is only asked whether it holds.
     ///
     /// # Errors

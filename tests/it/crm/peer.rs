@@ -111,7 +111,7 @@ async fn serve(mut stream: TcpStream, act: Act, seen: Arc<Mutex<Vec<String>>>) {
 }
 
 /// Reads one request; only its head where `head_only`.
-async fn read(stream: &mut TcpStream, head_only: bool) -> Option<String> {
+pub(super) async fn read(stream: &mut TcpStream, head_only: bool) -> Option<String> {
     let mut bytes = Vec::new();
     let mut piece = [0; 4096];
     loop {

@@ -167,6 +167,14 @@ fn holds(wanted: &Json, said: &Json) -> bool {
     }
 }
 
+/// A client for a shipped profile at this address, with the variables and secrets of its recordings.
+pub(super) fn crm(name: &str, address: SocketAddr) -> Crm {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/fixtures/crm/{name}.toml"));
+    let text = fs::read_to_string(file).expect("the recording");
+    let recording: Recording = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+    recording.crm(address)
+}
+
 impl Recording {
     fn crm(&self, address: SocketAddr) -> Crm {
         // From the folder, not from the program: a profile and its recordings are written side by side.

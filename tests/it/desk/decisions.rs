@@ -57,6 +57,26 @@ on_both! {
         world.finish().await;
     }
 
+    async fn a_crm_that_cannot_show_one_ticket_is_asked_by_our_key(db: Database) {
+        let mut world = absent(db).await;
+        let marker = world.marker(ANNA).await;
+        // As a CRM by the letter of the contract: it has no such route, and its framework says so in words of its own.
+        for number in ["1001", "4711"] {
+            let page = json!({ "on": format!("GET /tickets/{number}"), "do": "error_before", "status": 404, "times": 0,
+                "body": { "message": format!("Cannot GET /tickets/{number}"), "statusCode": 404 } });
+            world.fault(page).await;
+        }
+        world.staff(&format!("/link {marker} 4711")).await;
+        let card = world.desk_text(world.desk_message("Случай").await).await;
+        assert!(!card.contains("Номера 4711 в CRM нет."), "404 proves nothing here: {card}");
+        assert_eq!(world.state(ANNA).await, "review");
+        assert_eq!(ticket(&world, &key(&world, ANNA).await, &marker).await, "1001");
+        world.staff_as(REVIEWER, &format!("/link {marker} 1001")).await;
+        assert_eq!(world.state(ANNA).await, "created");
+        assert!(world.last_text(ANNA).await.contains("№ 1001 создана"));
+        world.finish().await;
+    }
+
     async fn a_number_of_another_request_is_refused_with_both_codes(db: Database) {
         let mut world = World::new(db).await;
         world.apply(BORIS).await;

@@ -8,6 +8,7 @@ use super::{
     super::{
         model::{Match, Read, Same, Source, SourcePlace},
         path::JsonPath,
+        reach::{self, Dead},
         rule::{Condition, Pattern, Rule, StatusSet, Subject, Test, Verdict, Wanted},
         template::Place,
     },
@@ -128,16 +129,18 @@ pub(super) fn rules(parent: &Section<'_>, names: &Names, purpose: Use, words: &[
 }
 
 fn check_reachable(section: &Section<'_>, earlier: &[Rule], rule: &Rule) {
-    let open = earlier.iter().filter(|rule| rule.conditions.is_empty());
-    let taken = open.fold(StatusSet::empty(), |all, rule| all.union(&rule.status));
-    if taken.covers(&rule.status) || earlier.iter().any(|earlier| rule.is_behind(earlier)) {
-        let hint = "the first rule that fits counts: put the narrower one first";
-        section.document().error_at(
-            section.span(),
+    let (what, hint) = match reach::dead(earlier, rule) {
+        None => return,
+        Some(Dead::Taken) => (
             "this rule is never reached: earlier ones take all its answers",
-            hint,
-        );
-    }
+            "the first rule that fits counts: put the narrower one first",
+        ),
+        Some(Dead::Never) => (
+            "no answer can ever fit this rule: its conditions exclude each other, or one of them holds of nothing",
+            "mend the conditions in `where`, or remove the rule",
+        ),
+    };
+    section.document().error_at(section.span(), what, hint);
 }
 
 /// `201`, `"2xx"`, `"500-504"`, `"any"`, or a list of these.
@@ -233,6 +236,9 @@ pub(super) fn matching(parent: &Section<'_>, names: &Names, purpose: Use) -> Opt
         Some(item) if matches!(item.value(), Some(DeValue::Array(_))) => item.items().unwrap_or_default(),
         Some(item) => vec![item],
     };
+    if paths.is_empty() && section.has("path") {
+        section.error("path", "no place is named where a record holds our key", "path = \"external_id\"");
+    }
     let path: Vec<JsonPath> = paths.iter().filter_map(|item| path(item, names, purpose)).collect();
     let item = section.take("equals");
     if item.is_none() {

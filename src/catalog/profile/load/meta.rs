@@ -56,12 +56,27 @@ fn verified(section: Section<'_>) -> Option<Verified> {
 
 fn date(section: &Section<'_>, key: &str) -> Option<String> {
     let text = section.required_string(key, "\"YYYY-MM-DD\"")?;
-    let shape = text.len() == 10
-        && text.bytes().enumerate().all(|(at, b)| if at == 4 || at == 7 { b == b'-' } else { b.is_ascii_digit() });
-    if !shape {
+    let is_date = is_date(&text);
+    if !is_date {
         section.error(key, format!("`{text}` is no date"), "\"YYYY-MM-DD\"");
     }
-    shape.then_some(text)
+    is_date.then_some(text)
+}
+
+/// A day of the calendar, written as ISO 8601 has it.
+fn is_date(text: &str) -> bool {
+    let shape = text.len() == 10
+        && text.bytes().enumerate().all(|(at, b)| if at == 4 || at == 7 { b == b'-' } else { b.is_ascii_digit() });
+    let part = |from: usize, to: usize| text.get(from..to).and_then(|part| part.parse::<u32>().ok()).unwrap_or(0);
+    let (year, month, day) = (part(0, 4), part(5, 7), part(8, 10));
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + u32::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    };
+    shape && (1..=days).contains(&day)
 }
 
 pub(super) fn vars(root: &Section<'_>) -> BTreeMap<String, Var> {
@@ -94,10 +109,17 @@ fn var(section: Section<'_>) -> Option<Var> {
             if choices.as_ref().is_none_or(Vec::is_empty) {
                 section.missing("values", "the words to choose from");
             }
-            VarKind::Enum(choices.unwrap_or_default())
+            VarKind::Enum(choices.clone().unwrap_or_default())
         }
         _ => VarKind::Text,
     };
+    if choices.is_some() && !matches!(word, Some("enum")) {
+        section.error(
+            "values",
+            "only a variable of type enum is one of several words",
+            "type = \"enum\", or remove it",
+        );
+    }
     let default = section.take("default").and_then(|item| text_of(&item));
     let required = section.bool("required").unwrap_or(default.is_none());
     let pattern = section.string("pattern").and_then(|text| match Pattern::whole(&text) {
@@ -136,6 +158,9 @@ pub(super) fn secrets(root: &Section<'_>) -> BTreeMap<String, Secret> {
             let optional = section.bool("optional").unwrap_or(false);
             let jwt = section.one_of("expires", &[("jwt", Expires::Jwt), ("never", Expires::Never)]);
             let after = section.duration("lives", Duration::from_secs(60)..=Duration::from_secs(3_650 * 86_400));
+            if after.is_some() && jwt.is_some() {
+                section.error("lives", "the secret's end is told in two ways", "either `expires` or `lives`");
+            }
             section.finish();
             let expires = after.map(Expires::After).or(jwt).unwrap_or(Expires::Never);
             secrets.insert(name, Secret { help: help.unwrap_or_default(), expires, optional });

@@ -134,14 +134,27 @@ fn attachments(root: &Section<'_>) {
     section.finish();
 }
 
+/// Texts that no CRM calls a ticket by.
+const NO_NUMBERS: [&str; 2] = ["<a href=\"x\">502</a>", "сервис временно недоступен"];
+
 fn number(root: &Section<'_>) -> Option<Pattern> {
     let section = root.table_or_empty("number");
     let text = section.required_string("pattern", "what a ticket number looks like: \"[0-9]{1,12}\"");
     let pattern = text.and_then(|text| {
-        Pattern::whole(&text).map_err(|why| section.error("pattern", format!("bad pattern: {why}"), "")).ok()
+        Pattern::whole(&text)
+            .map_err(|why| {
+                section.error("pattern", format!("bad pattern: {why}"), "a regular expression for the whole number")
+            })
+            .ok()
     });
     if pattern.as_ref().is_some_and(|pattern| pattern.fits("")) {
         section.error("pattern", "an empty number fits this pattern", "ask for at least one character");
+    } else if pattern.as_ref().is_some_and(|pattern| NO_NUMBERS.iter().all(|text| pattern.fits(text))) {
+        section.error(
+            "pattern",
+            "any text fits this pattern, a page of errors too",
+            "what a number looks like: \"[A-Z]*-?[0-9]{1,12}\"",
+        );
     }
     section.finish();
     pattern

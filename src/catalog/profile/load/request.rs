@@ -33,10 +33,14 @@ pub(super) fn request(parent: &Section<'_>, names: &Names, purpose: Use) -> Opti
         return None;
     };
     let words = ["GET", "POST", "PUT", "PATCH", "DELETE"].map(|word| (word, word));
-    // Only what takes a trial's record away may delete.
-    let methods = if purpose == Use::Link { &words[..] } else { &words[..4] };
+    // Only what takes a trial's record away may delete, and a GET takes nothing away.
+    let methods = if purpose == Use::Link { &words[1..] } else { &words[..4] };
     let reads = parent.peek("kind").is_some_and(|kind| kind == "find" || kind == "read");
-    let default = if matches!(purpose, Use::Create | Use::Token) && !reads { "POST" } else { "GET" };
+    let default = match purpose {
+        Use::Link => "DELETE",
+        Use::Create | Use::Token if !reads => "POST",
+        _ => "GET",
+    };
     let method = if section.take("method").is_some() { section.one_of("method", methods) } else { Some(default) };
     let address = section.take("url");
     if address.is_none() {

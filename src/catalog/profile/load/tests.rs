@@ -320,3 +320,131 @@ fn a_lookup_waits_for_what_may_still_come_and_a_token_needs_a_rule_for_its_end()
     let files = format!("{text}\n[attachments]\nkind = \"multipart\"\n");
     assert!(said(&files).contains("cannot be `multipart`"), "{}", said(&files));
 }
+
+/// The searchable profile with one passage replaced: what is said of it, without lines.
+fn altered(from: &str, to: &str) -> String {
+    let text = built_in::text("generic-searchable").expect("it ships");
+    assert!(text.contains(from), "the profile has no `{from}`");
+    said(&text.replacen(from, to, 1))
+}
+
+#[test]
+fn what_could_never_be_heard_is_found() {
+    let answer = |table: &str| format!("[[{table}.outcome]]\nstatus = 200\nis = \"answer\"\n");
+    let ask = "[[prerequisite]]\ntext = \"t\"\nrequest = { url = \"{{ vars.base_url }}/x\" }\n";
+    for (from, to, wanted) in [
+        (answer("lookup"), String::new(), "no rule says which answer counts"),
+        (answer("verify"), String::new(), "no rule says which answer counts"),
+        (
+            "[number]".to_owned(),
+            format!("{ask}outcome = [{{ status = 200, is = \"not_found\" }}]\n[number]"),
+            "no rule says which answer counts",
+        ),
+        (
+            "[number]".to_owned(),
+            "[[prerequisite]]\ntext = \"t\"\noutcome = [{ status = 200, is = \"answer\" }]\n[number]".to_owned(),
+            "nothing is asked that these rules could judge",
+        ),
+        (
+            "match = { path = \"external_id\", equals = \"{{ ext.uuid }}\" }".to_owned(),
+            "match = { path = \"external_id\", equals = \"{{ ext.token }}\" }".to_owned(),
+            "it compares with `ext.token`, but what is sent carries `ext.uuid`",
+        ),
+        ("match = { path = \"external_id\"".to_owned(), "match = { path = []".to_owned(), "no place is named"),
+        (
+            "[number]".to_owned(),
+            "[[step.outcome]]\nstatus = 418\nwhere = [{ path = \"a\", exists = false }, { path = \"a.b\", equals = 1 }]\nis = \"refused\"\n[number]".to_owned(),
+            "no answer can ever fit this rule",
+        ),
+        (
+            "[number]".to_owned(),
+            "[[step.outcome]]\nstatus = \"5xx\"\nis = \"not_executed\"\n[number]".to_owned(),
+            "500, 502 and 504 prove nothing by themselves",
+        ),
+    ] {
+        let said = altered(&from, &to);
+        assert!(said.contains(wanted) && said.starts_with("crm.toml:"), "{to}\n\n{said}");
+    }
+}
+
+#[test]
+fn a_record_is_found_only_by_what_is_the_persons_own() {
+    let request = "request = { url = \"{{ vars.base_url }}/c\", query = { q = \"{{ contact.phone }}\" } }";
+    let find =
+        |more: &str| with_step(&format!("name = \"contact\"\nkind = \"find\"\n{request}\nresults = \"items\"\n{more}"));
+    let read = "read = { id = \"id\" }";
+    assert!(find(read).contains("would give us anybody's record"), "{}", find(read));
+    let constant = find(&format!("{read}\nmatch = {{ path = \"kind\", equals = \"person\" }}"));
+    assert!(constant.contains("every record of the CRM could fit this match"), "{constant}");
+    let phone = "match = { path = \"phone\", equals = \"{{ contact.phone }}\", digits = true }";
+    assert_eq!(find(&format!("{read}\n{phone}")), "loads\n");
+    assert_eq!(find("read = { id = \"$\" }"), "loads\n", "bare ids show nothing to compare");
+    let made = with_step(
+        "name = \"contact\"\nkind = \"make\"\nrequest = { url = \"{{ vars.base_url }}/c\", body = { k = \"{{ ext.token }}\" } }\n\
+         read = { id = \"id\" }\noutcome = [{ status = 201, is = \"created\" }]\n\
+         lookup = { name = \"l\", request = { url = \"{{ vars.base_url }}/c\", query = { k = \"{{ ext.uuid }}\" } }, \
+         results = \"items\", match = { path = \"k\", equals = \"{{ ext.uuid }}\" }, read = { id = \"id\" }, settle_after = \"5s\" }",
+    );
+    assert!(made.contains("it compares with `ext.uuid`, but what is sent carries `ext.token`"), "{made}");
+    assert!(made.contains("a miss counts after 5s"), "{made}");
+}
+
+#[test]
+fn every_request_goes_to_an_address_with_the_profiles_credentials() {
+    for (from, to, wanted) in [
+        ("[vars.base_url]\ntype = \"url\"", "[vars.base_url]\ntype = \"string\"", "is no variable of type url"),
+        ("url = \"{{ vars.base_url }}/tickets\"", "url = \"https://u:p@crm.ru/t\"", "a user or password stands"),
+        (
+            "[step.request]",
+            "[step.request]\nheaders = { Authorization = \"Bearer abc\" }",
+            "the header `authorization` carries credentials",
+        ),
+        (
+            "[number]",
+            "[[prerequisite]]\ntext = \"t\"\nrequest = { url = \"{{ vars.base_url }}/{auth}\" }\noutcome = [{ status = 200, is = \"answer\" }]\n[number]",
+            "{auth} stands in the path",
+        ),
+        (
+            "[number]",
+            "[cleanup.request]\nmethod = \"GET\"\nurl = \"{{ vars.base_url }}/t/{{ id }}\"\n[number]",
+            "`cleanup.request.method` cannot be `GET`",
+        ),
+        ("[number]", "[cleanup.request]\nurl = \"{{ vars.base_url }}/t\"\n[number]", "which record is taken away"),
+        (
+            "[vars.base_url]",
+            "[vars.x]\nhelp = \"h\"\nvalues = [\"a\"]\n[vars.base_url]",
+            "only a variable of type enum",
+        ),
+        ("[secrets.token]", "[secrets.token]\nlives = \"90d\"\nexpires = \"jwt\"", "told in two ways"),
+    ] {
+        let said = altered(from, to);
+        assert!(said.contains(wanted) && said.starts_with("crm.toml:"), "{to}\n\n{said}");
+    }
+    let lookup = built_in::text("generic-searchable").expect("it ships");
+    let lookup = &lookup[lookup.find("[[lookup]]").expect("there")..lookup.find("[verify]").expect("there")];
+    assert!(altered("[verify]", &format!("{lookup}[verify]")).contains("two lookups are called"));
+    for (pattern, wanted) in [
+        (".+", "any text fits this pattern"),
+        ("[^\\\\n]{1,40}", "any text fits this pattern"),
+        ("[0-9]+", "loads"),
+        ("№? ?[0-9]{1,6}/[0-9]{4}", "loads"),
+    ] {
+        let text = built_in::text("generic-searchable").expect("it ships");
+        let line = text.lines().find(|line| line.starts_with("pattern = ")).expect("there");
+        let said = altered(line, &format!("pattern = \"{pattern}\""));
+        assert!(said.contains(wanted), "{pattern}: {said}");
+    }
+    let text = built_in::text("generic-keyed").expect("it ships");
+    let (_, rest) = text.split_once("date = \"").expect("there");
+    let known = rest.get(..10).expect("a date");
+    for (date, wanted) in [
+        ("2026-02-30", "`2026-02-30` is no date"),
+        ("2026-13-01", "is no date"),
+        ("2025-02-29", "is no date"),
+        ("0000-00-00", "is no date"),
+        ("2024-02-29", "loads"),
+    ] {
+        let said = changed(known, date);
+        assert!(said.contains(wanted), "{date}: {said}");
+    }
+}
