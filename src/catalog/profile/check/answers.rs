@@ -21,6 +21,10 @@ pub(super) fn whole(root: &Section<'_>, profile: &Profile) {
             StepKind::Ticket => gateways(&section, step),
             StepKind::Make { lookup, .. } => {
                 gateways(&section, step);
+                if lookup.is_some() && templates(&step.request).into_iter().all(|sent| writings(sent).is_empty()) {
+                    let hint = "put ext.uuid or ext.token where the CRM keeps it";
+                    section.error("request", "the step does not send its own key, by which it is looked for", hint);
+                }
                 for (lookup, section) in lookup.iter().zip(section.table("lookup")) {
                     says_answer(&section, &lookup.outcome);
                     same_writing(&section, &step.request, &lookup.matching);

@@ -379,6 +379,12 @@ fn a_record_is_found_only_by_what_is_the_persons_own() {
     let phone = "match = { path = \"phone\", equals = \"{{ contact.phone }}\", digits = true }";
     assert_eq!(find(&format!("{read}\n{phone}")), "loads\n");
     assert_eq!(find("read = { id = \"$\" }"), "loads\n", "bare ids show nothing to compare");
+    let keyless = with_step(&format!(
+        "name = \"contact\"\nkind = \"make\"\n{request}\n{read}\noutcome = [{{ status = 201, is = \"created\" }}]\n\
+         lookup = {{ name = \"l\", request = {{ url = \"{{{{ vars.base_url }}}}/c\" }}, results = \"items\", \
+         match = {{ path = \"k\", equals = \"{{{{ ext.uuid }}}}\" }}, read = {{ id = \"id\" }} }}",
+    ));
+    assert!(keyless.contains("the step does not send its own key"), "{keyless}");
     let made = with_step(
         "name = \"contact\"\nkind = \"make\"\nrequest = { url = \"{{ vars.base_url }}/c\", body = { k = \"{{ ext.token }}\" } }\n\
          read = { id = \"id\" }\noutcome = [{ status = 201, is = \"created\" }]\n\
