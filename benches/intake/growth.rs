@@ -41,19 +41,22 @@ pub(crate) struct Histories {
 }
 
 impl Histories {
-    pub(crate) async fn make(ground: &Ground, rounds: usize) -> Self {
-        Self {
-            few: Side::make(ground, rounds, FEW).await,
-            many: Side::make(ground, rounds, ground.sizes.history).await,
-        }
+    pub(crate) async fn make(ground: &Ground) -> Self {
+        let rounds = ground.sizes.rounds;
+        let few = Side::make(ground, rounds, FEW).await;
+        Self { few, many: Side::make(ground, rounds, ground.sizes.history).await }
     }
 }
 
 impl Side {
     async fn make(ground: &Ground, rounds: usize, history: u64) -> Self {
         let people = ground.sizes.acts * rounds;
-        let (database, people) =
-            prepared(ground, ground.sqlite(), people, async |db| ground.mould.history(db, 1, history).await).await;
+        let made = async |db: &sea_orm::DatabaseConnection| {
+            ground.mould.history(db, 1, history).await;
+            // Enough that waits to be claimed.
+            ground.mould.queue(db, history + 1, history + people as u64 + 8).await;
+        };
+        let (database, people) = prepared(ground, ground.sqlite(), people, made).await;
         let app = ground.app(&database).await;
         let bot = BotId(1_000_000_001);
         for n in 1..=CASES {
@@ -77,7 +80,13 @@ impl Side {
         let person = self.people.next().expect("people enough");
         let tap = tap(self.next_update(), person.id, &person.button);
         self.last = Some(person);
-        timed(act(&self.app, &tap)).await
+        let took = timed(act(&self.app, &tap)).await;
+        // What began with it comes to its end, so that all taps find the same.
+        for begun in self.app.worker.left_begun(None) {
+            self.app.worker.go_on(begun).await.expect("it is sent");
+        }
+        self.app.outbox.tick().await.expect("it is said");
+        took
     }
 
     async fn repeat_tap(&mut self) -> Duration {
@@ -92,8 +101,7 @@ impl Side {
         let policy = std::sync::Arc::clone(&self.app.worker.policy);
         let author = self.app.worker.author.clone();
         timed(async move {
-            // A tap's operation falls due when its answer has had time to go out.
-            let now = SystemClock.now().plus(Duration::from_secs(60));
+            let now = SystemClock.now();
             let due = operations::claimable(store.reader(), bot, now, 8).await.expect("due operations").readable;
             let (id, rev) = (due[0].operation.id, due[0].rev);
             let claimed = store.write(move |tx| {

@@ -8,7 +8,10 @@ use zayavka::{
     app::App,
     clock::{Clock as _, SystemClock, SystemDice},
     ids::{ConfirmVersion, DraftId},
-    store::entity::{drafts, operations},
+    store::{
+        entity::{drafts, operations},
+        settings,
+    },
     telegram::button::Intent,
 };
 
@@ -78,9 +81,18 @@ impl Mould {
             act(&app, &message(update, PERSON, text)).await;
         }
         let draft = drafts::Entity::find().one(app.store.reader()).await.expect("drafts are read").expect("a draft");
+        // A tap begins its own attempt, unless sending is paused.
+        let pause = async |why: &'static str| {
+            let now = SystemClock.now();
+            let set =
+                app.store.write(move |tx| async move { settings::set(tx.as_ref(), settings::PAUSED, why, now).await });
+            set.await.expect("it is paused or goes on");
+        };
+        pause(settings::PAUSED_BY_STAFF).await;
         act(&app, &tap(3, PERSON, &button(&draft, draft.id))).await;
         let operation = async || operations::Entity::find().one(app.store.reader()).await.expect("operations are read");
         let pending = operation().await.expect("the tap made an operation");
+        pause("").await;
         app.worker.go_on(zayavka::ids::OperationId(pending.id)).await.expect("it is sent");
         let created = operation().await.expect("an operation");
         assert_eq!((pending.state.as_str(), created.state.as_str()), ("pending", "created"));

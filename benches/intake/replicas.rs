@@ -1,6 +1,6 @@
 //! Lines 14 and 15: several processes on one PostgreSQL.
 
-use std::{sync::Arc, time::Duration};
+use std::{cell::RefCell, sync::Arc};
 
 use crate::{
     flow::prepared,
@@ -13,13 +13,11 @@ use crate::{
     service::Service,
 };
 
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// CRM calls at once, over all processes.
 const WORKERS: usize = 12;
 
 /// Tickets a second while so many processes share the work: from the first call to the last ticket of the queue.
-async fn tickets(ground: &Ground, replicas: usize) -> f64 {
+async fn tickets(ground: &Ground, report: &RefCell<&mut Report>, replicas: usize) -> f64 {
     let queued = ground.sizes.queued_for_replicas;
     let queue = async |db: &sea_orm::DatabaseConnection| ground.mould.queue(db, 1, queued).await;
     let (database, _) = prepared(ground, ground.postgres().await, 0, queue).await;
@@ -27,16 +25,23 @@ async fn tickets(ground: &Ground, replicas: usize) -> f64 {
     let start = || Service::start(ground, &database, Crm::Well, Pace::Free, WORKERS / replicas);
     let _running: Vec<_> = (0..replicas).map(|_| start()).collect();
     let queued = usize::try_from(queued).expect("a count");
-    let done = ground.outside.until(PATIENCE, |seen| seen.keys.len() == queued).await;
+    let done = ground.outside.until(ground.sizes.answers_within, |seen| seen.keys.len() == queued).await;
     let seen = ground.outside.seen();
     assert!(done, "{} of {queued} operations were sent", seen.keys.len());
-    assert_eq!(seen.tickets, queued, "each operation makes one ticket");
+    if seen.tickets > queued {
+        report
+            .borrow_mut()
+            .wrong(format!("{queued} operations made {} tickets with {replicas} processes", seen.tickets));
+    }
     let (first, last) = (seen.first_call.expect("a call"), seen.last_ticket.expect("a ticket"));
     rate(queued, last.duration_since(first))
 }
 
 pub(crate) async fn measure(ground: &Ground, report: &mut Report, round: usize) {
-    let (one, three) = in_turn(round, async || tickets(ground, 1).await, async || tickets(ground, 3).await).await;
+    let shared = RefCell::new(report);
+    let of = async |replicas| tickets(ground, &shared, replicas).await;
+    let (one, three) = in_turn(round, async || of(1).await, async || of(3).await).await;
+    let report = shared.into_inner();
     report.add(round, Line::Replicas, three / one, &format!("{three:.0} and {one:.0} tickets/s"));
 }
 
@@ -56,7 +61,7 @@ async fn stored(ground: &Ground, wake_ups: &str, requests: &Requests) -> f64 {
 
 pub(crate) async fn wake_ups(ground: &Ground, report: &mut Report, round: usize) {
     if !ground.knows(WAKE_UPS, "true") {
-        report.waits(Line::WakeUps, "this version does not wake other replicas");
+        report.missed(round, &[Line::WakeUps], "this version does not wake other replicas");
         return;
     }
     let requests: Requests = Arc::new(taps(ground.sizes.plain_requests).iter().map(|tap| request(tap)).collect());

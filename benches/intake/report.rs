@@ -84,10 +84,10 @@ fn demand(line: Line) -> &'static Demand {
 #[derive(Default)]
 pub(crate) struct Report {
     figures: BTreeMap<Line, Vec<f64>>,
-    /// Lines that cannot be measured yet, and why.
-    waiting: BTreeMap<Line, &'static str>,
-    /// What went wrong.
-    faults: Vec<String>,
+    /// Lines that could not be measured in some round, and why.
+    missed: BTreeMap<Line, String>,
+    /// What must not be: two tickets where there should be one.
+    wrong: Vec<String>,
 }
 
 impl Report {
@@ -98,28 +98,33 @@ impl Report {
         self.figures.entry(line).or_default().push(value);
     }
 
-    /// A line that cannot be measured yet.
-    pub(crate) fn waits(&mut self, line: Line, why: &'static str) {
-        self.waiting.insert(line, why);
+    /// Lines that could not be measured in this round. Whichever of them has a figure of it already keeps that.
+    pub(crate) fn missed(&mut self, round: usize, lines: &[Line], why: &str) {
+        for line in lines {
+            if self.figures.get(line).map_or(0, Vec::len) < round {
+                println!("round {round}  {}: not measured: {why}", demand(*line).what);
+                self.missed.insert(*line, why.to_owned());
+            }
+        }
     }
 
-    /// Something that must not be.
-    pub(crate) fn fault(&mut self, what: String) {
-        println!("FAULT  {what}");
-        self.faults.push(what);
+    /// A count that must not be.
+    pub(crate) fn wrong(&mut self, what: String) {
+        println!("WRONG  {what}");
+        self.wrong.push(what);
     }
 
-    /// The table, and whether every count is right and, unless only some stages were asked for, everything was measured.
-    pub(crate) fn close(mut self, rounds: usize, some: bool) -> (String, bool) {
+    /// The table, and whether every count is right. `some`: only some stages were asked for.
+    pub(crate) fn close(self, some: bool) -> (String, bool) {
         let mut table =
             String::from("| what | must | aim | median | worst | rounds | |\n|---|---|---|---|---|---|---|\n");
         for Demand { line, what, unit, more, must, aim } in DEMANDS {
+            let missed = self.missed.get(line).map(|why| format!("not measured: {why}"));
+            let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
             let Some(values) = self.figures.get(line) else {
-                match self.waiting.get(line) {
-                    Some(why) => table
-                        .push_str(&format!("| {what} | {must} | {aim} | – | – | 0 | not measurable yet: {why} |\n")),
-                    None if some => {}
-                    None => self.faults.push(format!("{what}: not measured at all")),
+                if missed.is_some() || !some {
+                    let why = missed.unwrap_or_else(|| "not measured: no time was left for it".to_owned());
+                    table.push_str(&format!("| {what} | {must}{unit} | {aim} | – | – | 0 | {why} |\n"));
                 }
                 continue;
             };
@@ -129,31 +134,21 @@ impl Report {
             let worst = if *more { sorted[0] } else { sorted[sorted.len() - 1] };
             let (must_ok, aim_ok) =
                 if *more { (median >= *must, median >= *aim) } else { (median <= *must, median <= *aim) };
-            let verdict = if aim_ok {
-                "aim"
-            } else if must_ok {
-                "must"
-            } else {
-                "misses"
+            let verdict = match (aim_ok, must_ok) {
+                (true, _) => "aim",
+                (false, true) => "must",
+                (false, false) => "misses",
             };
-            let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+            let missed = missed.map(|why| format!("; one round {why}")).unwrap_or_default();
             let (median, worst, count) = (shown(median), shown(worst), values.len());
             table.push_str(&format!(
-                "| {what} | {must}{unit} | {aim} | {median}{unit} | {worst} | {count} | {verdict} |\n"
+                "| {what} | {must}{unit} | {aim} | {median}{unit} | {worst} | {count} | {verdict}{missed} |\n"
             ));
-            // A count is right or wrong; there is no "about".
-            if matches!(line, Line::ButtonSqlite | Line::ButtonPostgres) && values.iter().any(|tickets| *tickets != 1.0)
-            {
-                self.faults.push(format!("{what}: {values:?} tickets"));
-            }
-            if values.len() < rounds {
-                self.faults.push(format!("{what}: measured in {} of {rounds} rounds", values.len()));
-            }
         }
-        for fault in &self.faults {
-            table.push_str(&format!("FAULT: {fault}\n"));
+        for wrong in &self.wrong {
+            table.push_str(&format!("WRONG: {wrong}\n"));
         }
-        (table, self.faults.is_empty())
+        (table, self.wrong.is_empty())
     }
 }
 

@@ -15,8 +15,6 @@ use crate::{
     service::Service,
 };
 
-const PATIENCE: Duration = Duration::from_secs(60);
-
 const MIB: f64 = 1024.0 * 1024.0;
 
 /// Lets a process come to rest.
@@ -46,12 +44,12 @@ pub(crate) async fn measure(ground: &Ground, queues: &Queues, report: &mut Repor
     ground.outside.forget();
     let database = queues.full.copy(ground);
     let service = Service::start(ground, &database, Crm::Well, Pace::Profile, 8);
-    let called = ground.outside.until(PATIENCE, |seen| seen.tickets > 3).await;
+    let called = ground.outside.until(ground.sizes.answers_within, |seen| seen.tickets > 3).await;
     assert!(called, "the queue is not worked on");
     drop(service);
     ground.outside.forget();
     let service = Service::start(ground, &database, Crm::Well, Pace::Profile, 8);
-    let called = ground.outside.until(PATIENCE, |seen| seen.first_call.is_some()).await;
+    let called = ground.outside.until(ground.sizes.answers_within, |seen| seen.first_call.is_some()).await;
     assert!(called, "the queue is not worked on after the kill");
     let first_call = ground.outside.seen().first_call.expect("a call");
     report.add(

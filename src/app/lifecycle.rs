@@ -27,6 +27,9 @@ use crate::{
 /// Rows handled at once.
 const HANDLED_AT_ONCE: usize = 64;
 
+/// Rows handled and taps answered at once, together.
+const UNDER_WAY: usize = 2 * HANDLED_AT_ONCE;
+
 /// Rows that wait or run here at most: the rest waits at Telegram, or stored, and costs no memory.
 const HELD_AT_MOST: usize = 2_048;
 
@@ -173,14 +176,16 @@ async fn handle(
 ) {
     let _on_end = handled.drop_guard();
     let mut lanes = Lanes::default();
-    let mut running: JoinSet<(i64, i64, Ended)> = JoinSet::new();
+    let mut running = JoinSet::new();
+    // A person's next row does not wait for the answer to their last tap; what is sent for the tap does.
+    let mut answering: JoinSet<Vec<OperationId>> = JoinSet::new();
     let mut open = true;
     // At the start everything a crash left behind is due.
     let mut sweep_now = true;
     // A sweep that found something may have left more behind: the next one need not wait.
     let mut more_left = false;
     let mut sweep = tokio::time::interval(SWEEP);
-    while open || !lanes.is_idle() {
+    while open || !lanes.is_idle() || !answering.is_empty() {
         if sweep_now && !stop.is_cancelled() && lanes.held().len() < HELD_AT_MOST {
             match inbox.claim_left_over(lanes.held().clone(), SWEPT_AT_ONCE).await {
                 Ok(left) => {
@@ -191,10 +196,13 @@ async fn handle(
             }
             sweep_now = false;
         }
-        while lanes.running() < HANDLED_AT_ONCE {
+        while lanes.running() < HANDLED_AT_ONCE && lanes.running() + answering.len() < UNDER_WAY {
             let Some(row) = lanes.take() else { break };
             let inbox = inbox.clone();
-            running.spawn(async move { (row.lane, row.row, inbox.handle(&row).await) });
+            running.spawn(async move {
+                let settled = inbox.settle(&row).await;
+                (row, settled)
+            });
         }
         tokio::select! {
             // What does not fit here waits where it is: at Telegram, or stored.
@@ -203,18 +211,23 @@ async fn handle(
                 None => open = false,
             },
             Some(ended) = running.join_next() => match ended {
-                Ok((lane, row, ended)) => {
-                    lanes.done(lane, row);
+                Ok((row, (ended, tap))) => {
+                    lanes.done(row.lane, row.row);
                     wakes.outbox.notify_one();
                     sweep_now |= matches!(ended, Ended::Left | Ended::Later);
                     if more_left && lanes.held().len() < HANDLED_AT_ONCE {
                         (sweep_now, more_left) = (true, false);
                     }
-                    if let Ended::Done(send_now) = ended {
-                        for operation in send_now {
-                            // A full channel loses nothing: the operation falls due by itself.
-                            let _ = ops.try_send(operation);
+                    let send_now = if let Ended::Done(send_now) = ended { send_now } else { Vec::new() };
+                    match tap {
+                        Some(tap) => {
+                            let inbox = inbox.clone();
+                            answering.spawn(async move {
+                                inbox.answer(&row, tap).await;
+                                send_now
+                            });
                         }
+                        None => name(&ops, send_now),
                     }
                 }
                 Err(error) => {
@@ -222,8 +235,22 @@ async fn handle(
                     return;
                 }
             },
+            Some(answered) = answering.join_next() => match answered {
+                Ok(send_now) => name(&ops, send_now),
+                Err(error) => {
+                    tracing::error!(%error, "a task that answers a tap died; what it was for falls due by itself");
+                    return;
+                }
+            },
             _ = sweep.tick() => sweep_now = true,
         }
+    }
+}
+
+/// Names operations to the worker. A full channel loses nothing: they fall due by themselves.
+fn name(ops: &mpsc::Sender<OperationId>, operations: Vec<OperationId>) {
+    for operation in operations {
+        let _ = ops.try_send(operation);
     }
 }
 
@@ -255,13 +282,13 @@ async fn work(
         // Outside of it, also before it began: the clock may have been set back.
         if !draining && room > 0 && held.as_ref().is_none_or(|held| !held.contains(&now)) {
             held = None;
-            match worker.due(room).await {
-                Ok(due) => {
+            match worker.work(room).await {
+                Ok((due, next_due)) => {
                     for stored in due {
                         let worker = Arc::clone(&worker);
                         running.spawn(async move { worker.step(stored).await.again_at });
                     }
-                    next = worker.next_due().await.ok().flatten();
+                    next = next_due;
                 }
                 Err(error) => tracing::warn!(%error, "due operations could not be looked for"),
             }

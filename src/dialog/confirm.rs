@@ -88,7 +88,8 @@ impl Visit<'_> {
         // What is under way already has an outcome in a moment, most often: one message instead of two.
         let begun = self.dialog.starter.begin(self.tx, &stored).await?;
         self.show_card(operation, if begun { self.now.plus(CARD_GRACE) } else { self.now }).await?;
-        let key = if self.is_paused().await? { Key::TapAcceptedPaused } else { Key::TapAccepted };
+        // Nothing begins while sending is paused.
+        let key = if !begun && self.is_paused().await? { Key::TapAcceptedPaused } else { Key::TapAccepted };
         Ok(Handled { toast: Some(self.text(key, &[])), send_now: vec![operation] })
     }
 

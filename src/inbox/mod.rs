@@ -71,6 +71,13 @@ impl std::fmt::Debug for Inbox {
     }
 }
 
+/// What a tap is to be answered.
+#[derive(Debug)]
+pub struct TapAnswer {
+    callback: String,
+    toast: Option<String>,
+}
+
 /// What handling a row led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
@@ -125,31 +132,44 @@ impl Inbox {
             .await
     }
 
-    /// Handles one claimed row to its end.
+    /// Handles one claimed row to its end, its tap's answer included.
     pub async fn handle(&self, row: &Claimed) -> Ended {
-        let ended = self.attempt(row).await;
+        let (ended, tap) = self.settle(row).await;
+        if let Some(tap) = tap {
+            self.answer(row, tap).await;
+        }
+        ended
+    }
+
+    /// Handles one claimed row; what a tap is to be answered is left to [`Inbox::answer`]. Its person's next row need not
+    /// wait for that.
+    pub async fn settle(&self, row: &Claimed) -> (Ended, Option<TapAnswer>) {
+        let (ended, tap) = self.attempt(row).await;
         match ended {
             Ended::Done(_) => metrics::count(Counter::UpdatesHandled),
             Ended::Later => metrics::count(Counter::UpdatesRetried),
             Ended::Shelved => metrics::count(Counter::UpdatesShelved),
             Ended::Left => {}
         }
-        ended
+        (ended, tap)
     }
 
-    async fn attempt(&self, row: &Claimed) -> Ended {
+    async fn attempt(&self, row: &Claimed) -> (Ended, Option<TapAnswer>) {
         match self.run(row).await {
             Ok(Some((callback, handled))) => {
                 self.store.points().pass("telegram.toast").await;
-                self.answer_tap(row, callback.as_deref(), handled.toast.as_deref()).await;
-                Ended::Done(handled.send_now)
+                let tap = callback.map(|callback| TapAnswer { callback, toast: handled.toast });
+                (Ended::Done(handled.send_now), tap)
             }
-            Ok(None) => Ended::Left,
-            Err(error) => self.after_failure(row, &error).await.unwrap_or_else(|error| {
-                // The lease runs out and the row is claimed again: nothing is lost.
-                tracing::warn!(inbox.row = row.row, %error, "a failed update could not be noted");
-                Ended::Later
-            }),
+            Ok(None) => (Ended::Left, None),
+            Err(error) => {
+                let ended = self.after_failure(row, &error).await.unwrap_or_else(|error| {
+                    // The lease runs out and the row is claimed again: nothing is lost.
+                    tracing::warn!(inbox.row = row.row, %error, "a failed update could not be noted");
+                    Ended::Later
+                });
+                (ended, None)
+            }
         }
     }
 
@@ -177,11 +197,11 @@ impl Inbox {
             .write(move |tx| {
                 let (routes, input, herald) = (Arc::clone(&routes), Arc::clone(&input), Arc::clone(&herald));
                 async move {
-                    if inbox::must_wait(tx.as_ref(), bot, lane, number).await? {
-                        inbox::wait_turn(tx.as_ref(), number, now).await?;
-                        return Ok(None);
-                    }
-                    if !inbox::done(tx.as_ref(), number, now).await? {
+                    if !inbox::done_in_turn(tx.as_ref(), bot, lane, number, now).await? {
+                        // Somebody else had done it, or an older one of its person is open yet.
+                        if inbox::must_wait(tx.as_ref(), bot, lane, number).await? {
+                            inbox::wait_turn(tx.as_ref(), number, now).await?;
+                        }
                         return Ok(None);
                     }
                     let handled = routes.run(Arc::clone(&tx), input).await?;
@@ -235,9 +255,9 @@ impl Inbox {
     }
 
     /// Answers a tap at once; a failed answer is not worth a second one.
-    async fn answer_tap(&self, row: &Claimed, callback: Option<&str>, toast: Option<&str>) {
-        let Some(callback) = callback else { return };
-        let taken = self.clock.now().since(row.received_at) <= TOAST_LIFE && self.toast(row, callback, toast).await;
+    pub async fn answer(&self, row: &Claimed, tap: TapAnswer) {
+        let waits = self.clock.now().since(row.received_at) <= TOAST_LIFE;
+        let taken = waits && self.toast(row, &tap.callback, tap.toast.as_deref()).await;
         metrics::count(if taken { Counter::TapsAnswered } else { Counter::TapsUnanswered });
     }
 

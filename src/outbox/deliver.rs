@@ -113,11 +113,11 @@ impl Outbox {
     async fn conclude(self: &Arc<Self>, tx: &Tx, row: &Row, ending: &Ending) -> Result<Option<Box<Taken>>, StoreError> {
         let (db, now) = (tx.as_ref(), self.clock.now());
         let Some(before) = outbox::load(db, row.id).await? else { return Ok(None) };
-        lanes::hold(db, self.bot, before.chat).await?;
+        let lane = lanes::hold(db, self.bot, before.chat).await?;
         if let (Some(card), Some(known)) = (&row.card, ending.known) {
             cards::put(db, card, self.bot, known, now).await?;
         }
-        let advanced = outbox::advance_held(db, row.id, before.rev, None, &ending.event, now, &self.policy).await?;
+        let advanced = outbox::advance_held(db, before.clone(), None, &ending.event, now, &self.policy).await?;
         match advanced {
             Advanced::Moved(after) => {
                 if ending.astray {
@@ -130,12 +130,22 @@ impl Outbox {
                 tracing::debug!(outbox.id = row.id, %illegal, "an answer came too late to mean anything");
             }
         }
-        lanes::refresh(db, self.bot, before.chat).await?;
         if !self.queue.may_follow() {
+            lanes::refresh(db, self.bot, before.chat).await?;
             return Ok(None);
         }
-        let chat = lanes::today(db, self.bot, before.chat).await?;
-        Ok(self.take_apart(tx, chat, now).await?.and_then(|took| took.call))
+        // An answer that silences or moves the chat has changed its lane; any other leaves it as it was read.
+        let ordinary = matches!(ending.event, Event::Done { .. });
+        let Some(lane) = lane.filter(|lane| ordinary && lane.moved_to.is_none()) else {
+            lanes::refresh(db, self.bot, before.chat).await?;
+            let chat = lanes::today(db, self.bot, before.chat).await?;
+            return Ok(self.take_apart(tx, chat, now).await?.and_then(|took| took.call));
+        };
+        let took = self.take_held_apart(tx, lane, now).await?.unwrap_or_default();
+        if !took.lane_knows {
+            lanes::refresh(db, self.bot, before.chat).await?;
+        }
+        Ok(took.call)
     }
 
     /// What an answer means beyond its row.

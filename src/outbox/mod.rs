@@ -27,7 +27,7 @@ use crate::{
     ids::{BotId, ChatId},
     store::{
         Store, StoreError, Tx, apart, lanes,
-        outbox::{AfterCommit, Herald},
+        outbox::{AfterCommit, Herald, STAFF},
         pace,
     },
     telegram::Telegram,
@@ -105,14 +105,22 @@ impl Outbox {
     /// [`StoreError`] when the database cannot be read.
     pub async fn due(&self) -> Result<Due, StoreError> {
         let (reader, now) = (self.store.reader(), self.clock.now());
+        let limit = self.queue.free().max(1);
+        // One more than can be used: where all of a rank are due, the end of a step brings the next look.
+        let soonest = lanes::soonest(reader, self.bot, limit + 1).await?;
+        let mut again_at = soonest.iter().map(|(_, at)| *at).filter(|at| *at > now).min();
+        let mut chats: Vec<_> = soonest.into_iter().filter(|(_, at)| *at <= now).map(|(chat, _)| chat).collect();
+        chats.truncate(limit);
+        if chats.is_empty() {
+            self.queue.short.store(false, Ordering::Relaxed);
+            return Ok(Due { chats, again_at });
+        }
         let overall = pace::look(reader, self.bot).await?;
         let silent = overall.hold_until > now;
         let room = if silent { 0 } else { self.pace.overall.room(&overall.recent, now) };
-        let mut chats = lanes::due(reader, self.bot, now, self.queue.free().max(1)).await?;
         let short = chats.len() > room;
         self.queue.short.store(short, Ordering::Relaxed);
         chats.truncate(room);
-        let mut again_at = lanes::next_due(reader, self.bot, now).await?;
         if short {
             let free_at =
                 if silent { Some(overall.hold_until) } else { self.pace.overall.again_at(&overall.recent, now) };
@@ -204,6 +212,17 @@ impl Outbox {
         apart(tx, move |point| async move { outbox.take(&point, chat, now).await }.boxed()).await
     }
 
+    /// The same for who holds the lane already.
+    async fn take_held_apart(
+        self: &Arc<Self>,
+        tx: &Tx,
+        lane: lanes::Lane,
+        now: Timestamp,
+    ) -> Result<Option<take::Took>, StoreError> {
+        let outbox = Arc::clone(self);
+        apart(tx, move |point| async move { outbox.take_held(&point, &lane, now).await }.boxed()).await
+    }
+
     /// Finds messages that no lane waits for, as a release before this one leaves them, and lets their lanes wait.
     ///
     /// # Errors
@@ -248,7 +267,15 @@ impl Herald for AtCommit {
             }
             let Some(slot) = outbox.queue.slot() else { return Ok(None) };
             let queue = Arc::clone(&outbox.queue);
-            let took = outbox.take_apart(tx, chat, outbox.clock.now()).await?;
+            let now = outbox.clock.now();
+            let took = if chat == STAFF {
+                outbox.take_apart(tx, chat, now).await?
+            } else {
+                // Most often there is nothing to be said at once.
+                let lane = lanes::grab(tx.as_ref(), outbox.bot, chat).await?;
+                let Some(lane) = lane.filter(|lane| lane.due_at.is_some_and(|at| at <= now)) else { return Ok(None) };
+                outbox.take_held_apart(tx, lane, now).await?
+            };
             Ok(took
                 .and_then(|took| took.call)
                 .map(|taken| Box::new(move || queue.push(Ready { taken, slot })) as AfterCommit))

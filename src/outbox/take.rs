@@ -48,6 +48,8 @@ pub(super) struct Took {
     pub(super) call: Option<Box<Taken>>,
     /// When it is worth trying again, where the lane does not say.
     pub(super) again_at: Option<Timestamp>,
+    /// Whether the lane knows now when it wants to be looked at next.
+    pub(super) lane_knows: bool,
 }
 
 /// What became of one row that is due.
@@ -77,11 +79,20 @@ impl Outbox {
             chat = lanes::today(db, self.bot, home).await?;
             lanes::hand_over(db, self.bot, STAFF, chat, self.roster.now().thread, now).await?;
         }
-        let Some(lane) = lanes::grab(db, self.bot, chat).await? else { return Ok(busy) };
+        match lanes::grab(db, self.bot, chat).await? {
+            Some(lane) => self.take_held(tx, &lane, now).await,
+            None => Ok(busy),
+        }
+    }
+
+    /// The same for who holds the lane already.
+    pub(super) async fn take_held(&self, tx: &Tx, lane: &Lane, now: Timestamp) -> Result<Took, StoreError> {
+        let (db, chat) = (tx.as_ref(), lane.chat);
         let mut took = Took::default();
         for _ in 0..STEPS {
             let Some(row) = outbox::first_open(db, self.bot, chat).await? else {
                 lanes::set_due(db, self.bot, chat, None).await?;
+                took.lane_knows = true;
                 return Ok(took);
             };
             let waits = row.delivery.due_at().filter(|at| *at > now);
@@ -89,15 +100,16 @@ impl Outbox {
                 (_, Some(at)) => Claim::Until(at),
                 (delivery::State::Sending { .. }, None) => self.end(tx, row, &[Event::LeaseEnded], now).await?,
                 (delivery::State::Unknown { .. }, None) => self.pause_over(tx, row, now).await?,
-                _ => self.claim(tx, &lane, row, now).await?,
+                _ => self.claim(tx, lane, row, now).await?,
             };
             match claim {
                 Claim::Ended => took.moved = true,
                 Claim::Call(taken) => {
-                    return Ok(Took { moved: true, call: Some(taken), again_at: None });
+                    return Ok(Took { moved: true, call: Some(taken), again_at: None, lane_knows: true });
                 }
                 Claim::Until(at) => {
                     lanes::set_due(db, self.bot, chat, Some(at)).await?;
+                    took.lane_knows = true;
                     return Ok(took);
                 }
                 Claim::BotUntil(at) => {
@@ -107,14 +119,15 @@ impl Outbox {
             }
         }
         lanes::set_due(db, self.bot, chat, Some(now)).await?;
+        took.lane_knows = true;
         Ok(took)
     }
 
     /// Moves a row by events that need no call.
     async fn end(&self, tx: &Tx, row: Row, events: &[Event], now: Timestamp) -> Result<Claim, StoreError> {
-        let mut rev = row.rev;
+        let mut row = row;
         for event in events {
-            rev = self.advance(tx, row.id, rev, None, event, now).await?.rev;
+            row = self.advance(tx, row, None, event, now).await?;
         }
         Ok(Claim::Ended)
     }
@@ -122,13 +135,12 @@ impl Outbox {
     async fn advance(
         &self,
         tx: &Tx,
-        id: i64,
-        rev: i64,
+        row: Row,
         kind: Option<Kind>,
         event: &Event,
         now: Timestamp,
     ) -> Result<Row, StoreError> {
-        match outbox::advance_held(tx.as_ref(), id, rev, kind, event, now, &self.policy).await? {
+        match outbox::advance_held(tx.as_ref(), row, kind, event, now, &self.policy).await? {
             Advanced::Moved(row) => Ok(*row),
             Advanced::Stale => Err(StoreError::Stale("outbox")),
             Advanced::Illegal(illegal) => Err(StoreError::Refused(illegal.to_string())),
@@ -136,7 +148,7 @@ impl Outbox {
     }
 
     async fn pause_over(&self, tx: &Tx, row: Row, now: Timestamp) -> Result<Claim, StoreError> {
-        let after = self.advance(tx, row.id, row.rev, None, &Event::PauseOver, now).await?;
+        let after = self.advance(tx, row.clone(), None, &Event::PauseOver, now).await?;
         if matches!(after.delivery.state, delivery::State::Unknown { due_at: None, .. }) {
             self.alert(tx, &row, "", true, now).await?;
         }
@@ -179,7 +191,7 @@ impl Outbox {
         let kind = if edit.is_some() { Kind::Edit } else { new_kind(&row) };
         // Worded here: whatever changes from now on waits for this lane, finds the row claimed and writes another one.
         let worded = word(self, db, &row, now).await?;
-        let row = self.advance(tx, row.id, row.rev, Some(kind), &Event::Claimed { lease_end }, now).await?;
+        let row = self.advance(tx, row, Some(kind), &Event::Claimed { lease_end }, now).await?;
         let attempt = row.delivery.attempts;
         let words = match worded {
             Worded::Say(words) => Words { text: cut(&words.text, LONGEST), ..words },

@@ -15,8 +15,15 @@ use sea_orm::{
 
 use super::{SchemaSteps, StoreError};
 
-/// Readers beside the one writer.
+/// Connections for reading.
 const READERS: u32 = 4;
+
+/// What a connection to SQLite keeps of the file in memory at most: KiB, with the sign that says so.
+const READER_CACHE: &str = "-256";
+const WRITER_CACHE: &str = "-4096";
+
+/// Connections for writing on PostgreSQL: one transaction of works and two of updates go side by side, and one may turn out broken.
+const WRITERS: u32 = 4;
 
 /// As many rows as one statement gives back at most.
 const ROWS: usize = 256;
@@ -77,7 +84,13 @@ fn sqlite_options(url: &str, connections: u32, read_only: bool) -> ConnectOption
         let options = options.pragma("secure_delete", "ON");
         // A statement's rows come over in one go: the connection's thread need not wait for us half-way.
         let options = options.row_buffer_size(ROWS);
-        if read_only { options.pragma("query_only", "ON") } else { options }
+        // A reader's pages are forgotten with the next commit of the writer: what is kept of them only costs memory. The
+        // writer's own pages stay true, and with a long history more of them are in use.
+        if read_only {
+            options.pragma("query_only", "ON").pragma("cache_size", READER_CACHE)
+        } else {
+            options.pragma("cache_size", WRITER_CACHE)
+        }
     });
     options
 }
@@ -128,7 +141,7 @@ async fn connect_postgres(url: &str, pooled: Option<bool>) -> Result<Connections
     if pooled {
         tracing::info!("the database is behind a transaction pooler: nothing is kept on its connections");
     }
-    let writer = Database::connect(postgres_options(url, 2, pooled)).await?;
+    let writer = Database::connect(postgres_options(url, WRITERS, pooled)).await?;
     let reader = Database::connect(postgres_options(url, READERS, pooled)).await?;
     Ok(Connections { writer, reader, pooled })
 }
@@ -159,8 +172,8 @@ async fn process(connection: &mut PgConnection) -> Result<i32, StoreError> {
 
 /// Begins a transaction: the only way to write, and behind a pooler the only way to read.
 pub(super) async fn begin(connection: &DatabaseConnection, pooled: bool) -> Result<DatabaseTransaction, StoreError> {
-    // A connection that the server has closed meanwhile is found out only by using it; there are two of them.
-    let mut tries = 3;
+    // A connection that the server has closed meanwhile is found out only by using it.
+    let mut tries = 1 + WRITERS;
     loop {
         tries -= 1;
         match begin_once(connection, pooled).await.map_err(StoreError::from) {

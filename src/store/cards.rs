@@ -1,7 +1,9 @@
 //! Messages that are edited in place.
 
 use sea_orm::{
-    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::OnConflict,
+    ActiveValue::Set,
+    ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _,
+    sea_query::{Expr, OnConflict},
 };
 
 use super::{StoreError, entity::cards};
@@ -60,11 +62,6 @@ pub async fn put<C: ConnectionTrait>(
     card: Card,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    // An answer that comes late must not bring back an older message: within a chat, numbers grow.
-    let known = find(db, name).await?;
-    if known.is_some_and(|known| known.chat == card.chat && known.message > card.message) {
-        return Ok(());
-    }
     let row = cards::ActiveModel {
         card: Set(name.to_owned()),
         bot_id: Set(bot.0),
@@ -80,6 +77,8 @@ pub async fn put<C: ConnectionTrait>(
             cards::Column::Digest,
             cards::Column::ChangedAt,
         ])
+        // An answer that comes late must not bring back an older message: within a chat, numbers grow.
+        .action_and_where(Expr::cust("cards.chat_id <> excluded.chat_id OR cards.message_id <= excluded.message_id"))
         .to_owned();
     cards::Entity::insert(row).on_conflict(update).exec_without_returning(db).await?;
     Ok(())

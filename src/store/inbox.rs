@@ -5,7 +5,8 @@ mod left_over;
 
 use sea_orm::{
     ColumnTrait as _, ConnectionTrait, EntityTrait as _, ExprTrait as _, QueryFilter as _, QueryOrder as _,
-    QuerySelect as _, sea_query::Expr,
+    QuerySelect as _,
+    sea_query::{Expr, Query},
 };
 
 use super::{
@@ -63,12 +64,28 @@ fn claimed(row: inbox::Model) -> Result<Claimed, StoreError> {
     })
 }
 
-/// Marks a row handled. `false` when somebody else had done so: then nothing of this handling may stand.
+/// Marks a row handled, if its turn has come. `false` when it has not, or when somebody else had done so: then nothing of
+/// this handling may stand.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn done<C: ConnectionTrait>(db: &C, row: i64, now: Timestamp) -> Result<bool, StoreError> {
-    end(db, row, "done", None, now).await
+pub async fn done_in_turn<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    lane: i64,
+    row: i64,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let older = Query::select()
+        .expr(Expr::val(1))
+        .from_as(inbox::Entity, "older")
+        .and_where(Expr::col(("older", inbox::Column::BotId)).eq(bot.0))
+        .and_where(Expr::cust("older.state = 'new'"))
+        .and_where(Expr::col(("older", inbox::Column::Lane)).eq(lane))
+        .and_where(Expr::col(("older", inbox::Column::Id)).lt(row))
+        .to_owned();
+    let done = ending(row, "done", None, now).filter(Expr::exists(older).not()).exec(db).await?;
+    Ok(done.rows_affected == 1)
 }
 
 /// Puts a row on the shelf.
@@ -76,17 +93,11 @@ pub async fn done<C: ConnectionTrait>(db: &C, row: i64, now: Timestamp) -> Resul
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
 pub async fn shelve<C: ConnectionTrait>(db: &C, row: i64, error: &str, now: Timestamp) -> Result<bool, StoreError> {
-    end(db, row, "shelved", Some(error), now).await
+    Ok(ending(row, "shelved", Some(error), now).exec(db).await?.rows_affected == 1)
 }
 
-async fn end<C: ConnectionTrait>(
-    db: &C,
-    row: i64,
-    state: &str,
-    error: Option<&str>,
-    now: Timestamp,
-) -> Result<bool, StoreError> {
-    let mut end = inbox::Entity::update_many()
+fn ending(row: i64, state: &str, error: Option<&str>, now: Timestamp) -> sea_orm::UpdateMany<inbox::Entity> {
+    let end = inbox::Entity::update_many()
         .col_expr(inbox::Column::State, Expr::value(state))
         .col_expr(inbox::Column::Error, Expr::value(error.map(str::to_owned)))
         .col_expr(inbox::Column::DoneAt, Expr::value(now.0))
@@ -94,9 +105,9 @@ async fn end<C: ConnectionTrait>(
         .filter(inbox::Column::State.eq("new"));
     if state == "done" {
         // Raw updates are personal data: what is handled needs only its number and fingerprint, to know a repeat.
-        end = end.col_expr(inbox::Column::Payload, Expr::value(Option::<String>::None));
+        return end.col_expr(inbox::Column::Payload, Expr::value(Option::<String>::None));
     }
-    Ok(end.exec(db).await?.rows_affected == 1)
+    end
 }
 
 /// Lets a row be tried again at `at`, with the reason of the last try.

@@ -7,8 +7,8 @@
 
 use sea_orm::{
     ActiveValue::Set,
-    ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _, QuerySelect as _,
-    sea_query::{Expr, Func, LockBehavior, LockType, OnConflict},
+    ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QuerySelect as _,
+    sea_query::{Expr, Func, LockBehavior, LockType, OnConflict, Order, Query, UnionType},
 };
 
 use super::{
@@ -114,62 +114,42 @@ pub async fn grab<C: ConnectionTrait>(db: &C, bot: BotId, chat: ChatId) -> Resul
     row.map(read).transpose()
 }
 
-/// The chats that want to be looked at by `now`, the most urgent first, at most `limit`. Answered by an index, however
-/// much waits.
+/// The lanes that want to be looked at first: of each rank at most `limit`, the most urgent rank first, with their moments.
+/// One question, answered by an index however much waits: it is asked after every step.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn due<C: ConnectionTrait>(
+pub async fn soonest<C: ConnectionTrait>(
     db: &C,
     bot: BotId,
-    now: Timestamp,
     limit: usize,
-) -> Result<Vec<ChatId>, StoreError> {
+) -> Result<Vec<(ChatId, Timestamp)>, StoreError> {
+    let columns = [chats::Column::Priority, chats::Column::DueAt, chats::Column::ChatId];
+    let of_rank = |rank: i32| {
+        let first = Query::select()
+            .columns(columns)
+            .from(chats::Entity)
+            .and_where(chats::Column::BotId.eq(bot.0))
+            .and_where(chats::Column::Priority.eq(rank))
+            .and_where(chats::Column::DueAt.is_not_null())
+            .order_by(chats::Column::DueAt, Order::Asc)
+            .limit(limit as u64)
+            .to_owned();
+        // A part of a union cannot be cut short by itself; a table within can.
+        Query::select().columns(columns).from_subquery(first, format!("rank_{rank}")).to_owned()
+    };
+    let mut all = of_rank(*RANKS.start());
+    for rank in RANKS.skip(1) {
+        all.union(UnionType::All, of_rank(rank));
+    }
     let mut found = Vec::new();
-    for rank in RANKS {
-        let left = limit.saturating_sub(found.len());
-        if left == 0 {
-            break;
-        }
-        let chats: Vec<i64> = of_rank(bot, rank)
-            .filter(chats::Column::DueAt.lte(now.0))
-            .select_only()
-            .column(chats::Column::ChatId)
-            .limit(left as u64)
-            .into_tuple()
-            .all(db)
-            .await?;
-        found.extend(chats.into_iter().map(ChatId));
+    for row in db.query_all(&all).await? {
+        let (rank, due_at, chat): (i32, i64, i64) =
+            (row.try_get_by_index(0)?, row.try_get_by_index(1)?, row.try_get_by_index(2)?);
+        found.push((rank, due_at, chat));
     }
-    Ok(found)
-}
-
-/// The next moment after `now` at which a chat wants to be looked at.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used.
-pub async fn next_due<C: ConnectionTrait>(db: &C, bot: BotId, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-    let mut next: Option<i64> = None;
-    for rank in RANKS {
-        let first: Option<i64> = of_rank(bot, rank)
-            .filter(chats::Column::DueAt.gt(now.0))
-            .select_only()
-            .column(chats::Column::DueAt)
-            .limit(1)
-            .into_tuple()
-            .one(db)
-            .await?;
-        next = [next, first].into_iter().flatten().min();
-    }
-    Ok(next.map(Timestamp))
-}
-
-fn of_rank(bot: BotId, rank: i32) -> sea_orm::Select<chats::Entity> {
-    chats::Entity::find()
-        .filter(chats::Column::BotId.eq(bot.0))
-        .filter(chats::Column::Priority.eq(rank))
-        .filter(chats::Column::DueAt.is_not_null())
-        .order_by_asc(chats::Column::DueAt)
+    found.sort_unstable();
+    Ok(found.into_iter().map(|(_, due_at, chat)| (ChatId(chat), Timestamp(due_at))).collect())
 }
 
 /// Sets when a lane wants to be looked at.
@@ -192,8 +172,16 @@ pub async fn set_due<C: ConnectionTrait>(
 /// [`StoreError`] when the database cannot be used or a row cannot be read.
 pub async fn refresh<C: ConnectionTrait>(db: &C, bot: BotId, chat: ChatId) -> Result<(), StoreError> {
     let Some(lane) = hold(db, bot, chat).await? else { return Ok(()) };
-    let first = first_open(db, bot, chat).await?.and_then(|row| row.delivery.due_at());
-    set_due(db, bot, chat, first.map(|at| at.max(lane.hold_until))).await
+    refresh_held(db, bot, &lane).await
+}
+
+/// The same for who holds the lane already.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or a row cannot be read.
+pub async fn refresh_held<C: ConnectionTrait>(db: &C, bot: BotId, lane: &Lane) -> Result<(), StoreError> {
+    let first = first_open(db, bot, lane.chat).await?.and_then(|row| row.delivery.due_at());
+    set_due(db, bot, lane.chat, first.map(|at| at.max(lane.hold_until))).await
 }
 
 /// Notes that a message leaves now; the lane then waits for its lease.

@@ -162,30 +162,30 @@ pub async fn advance<C: ConnectionTrait>(
     policy: &Policy,
 ) -> Result<Advanced, StoreError> {
     let Some(row) = load(db, id).await? else { return Ok(Advanced::Stale) };
-    lanes::hold(db, row.bot, row.chat).await?;
-    let advanced = advance_held(db, id, rev, None, event, at, policy).await?;
-    lanes::refresh(db, row.bot, row.chat).await?;
+    if row.rev != rev {
+        return Ok(Advanced::Stale);
+    }
+    let (bot, chat) = (row.bot, row.chat);
+    lanes::hold(db, bot, chat).await?;
+    let advanced = advance_held(db, row, None, event, at, policy).await?;
+    lanes::refresh(db, bot, chat).await?;
     Ok(advanced)
 }
 
-/// The same for who holds the lane already and looks at it afterwards. `kind` replaces what a repeat would do: an edit
+/// The same for who has read the row, holds the lane already and looks at it afterwards. `kind` replaces what a repeat would do: an edit
 /// and a new message are told apart only when the row is sent.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used or the row cannot be read.
 pub async fn advance_held<C: ConnectionTrait>(
     db: &C,
-    id: i64,
-    rev: i64,
+    mut row: Row,
     kind: Option<Kind>,
     event: &Event,
     at: Timestamp,
     policy: &Policy,
 ) -> Result<Advanced, StoreError> {
-    let Some(mut row) = load(db, id).await? else { return Ok(Advanced::Stale) };
-    if row.rev != rev {
-        return Ok(Advanced::Stale);
-    }
+    let (id, rev) = (row.id, row.rev);
     if let Some(kind) = kind {
         row.delivery.kind = kind;
     }

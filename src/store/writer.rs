@@ -1,4 +1,5 @@
-//! The one writer of a process: waiting works are committed together, so that a disk flush is paid once for many.
+//! The one writer of a process: waiting works are committed together, so that a disk flush is paid once for many. On
+//! PostgreSQL updates have ways of their own beside it, each in groups as well.
 //!
 //! Updates to store are known for what they are: those of a group are written first, in as few statements as there can
 //! be. Any other work runs in a savepoint of its own: one that fails or panics is undone alone. If the updates or the
@@ -19,12 +20,12 @@ use std::{
 };
 
 use futures_util::{FutureExt as _, future::BoxFuture};
-use sea_orm::{DatabaseConnection, DatabaseTransaction, TransactionTrait as _};
+use sea_orm::{DatabaseConnection, DatabaseTransaction, DbBackend, TransactionTrait as _};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::{
     StoreError, backend,
-    inbox::{self, Arrivals, Claimed},
+    inbox::{self, Arrival, Arrivals, Claimed},
 };
 use crate::points::Points;
 
@@ -57,13 +58,18 @@ enum Waiting {
     Intake(Intake),
 }
 
-/// The sending end; cheap to clone. With the last one the task ends, whatever it was doing.
+/// How many commits of updates alone go side by side where the database can do so: PostgreSQL spends a processor on each.
+const INTAKES: usize = 2;
+
+/// The sending end; cheap to clone. With the last one the tasks end, whatever they were doing.
 #[derive(Debug, Clone)]
 pub(super) struct Writer {
     works: mpsc::Sender<Waiting>,
+    /// Where updates go, by whose turn they are; with the works where there is one writer.
+    intakes: Vec<mpsc::Sender<Waiting>>,
     committed: Arc<Notify>,
     stuck: Arc<AtomicBool>,
-    _task: Arc<Task>,
+    _tasks: Arc<Vec<Task>>,
 }
 
 #[derive(Debug)]
@@ -87,21 +93,20 @@ impl std::fmt::Debug for Waiting {
 
 impl Writer {
     /// Starts the writer over `connection`.
-    #[expect(clippy::disallowed_methods, reason = "the task is owned by the `Writer` and ends with it")]
     pub(super) fn start(connection: DatabaseConnection, pooled: bool, points: Points) -> Self {
-        let (works, mut waiting) = mpsc::channel::<Waiting>(WAITING);
         let committed = Arc::new(Notify::new());
-        let wrote = Arc::clone(&committed);
+        let side_by_side = if connection.get_database_backend() == DbBackend::Postgres { INTAKES } else { 0 };
         let stuck = Arc::new(AtomicBool::new(false));
-        let door = Door { connection, pooled, points, distrusted: AtomicBool::new(false), stuck: Arc::clone(&stuck) };
-        let task = tokio::spawn(async move {
-            let mut group = Vec::with_capacity(GROUP);
-            while waiting.recv_many(&mut group, GROUP).await > 0 {
-                commit_group(&door, std::mem::take(&mut group)).await;
-                wrote.notify_one();
-            }
-        });
-        Self { works, committed, stuck, _task: Arc::new(Task(task)) }
+        let distrusted = AtomicBool::new(false);
+        let door = Arc::new(Door { connection, pooled, points, distrusted, stuck: Arc::clone(&stuck) });
+        let (works, task) = commits(&door, &committed);
+        let (mut intakes, mut tasks) = (Vec::new(), vec![task]);
+        for _ in 0..side_by_side {
+            let (intake, task) = commits(&door, &committed);
+            intakes.push(intake);
+            tasks.push(task);
+        }
+        Self { works, intakes, committed, stuck, _tasks: Arc::new(tasks) }
     }
 
     /// Whether the last commit was refused: then nothing can be stored for the moment.
@@ -109,7 +114,7 @@ impl Writer {
         self.stuck.load(Ordering::Relaxed)
     }
 
-    /// Told after each group of works.
+    /// Told after each group that holds more than updates, which are their storer's own to handle.
     pub(super) fn committed(&self) -> &Arc<Notify> {
         &self.committed
     }
@@ -117,16 +122,27 @@ impl Writer {
     /// Stores updates, perhaps together with others, and returns the fresh ones after the commit.
     pub(super) async fn accept(&self, arrivals: Arrivals) -> Result<Vec<Claimed>, StoreError> {
         let (done, stored) = oneshot::channel();
-        self.wait(Waiting::Intake(Intake { arrivals, done }), stored).await
+        self.wait(self.way_of(&arrivals), Waiting::Intake(Intake { arrivals, done }), stored).await
+    }
+
+    /// Updates of one person go one way, so that they are numbered in the order they came.
+    fn way_of(&self, arrivals: &Arrivals) -> &mpsc::Sender<Waiting> {
+        let mut lanes = arrivals.updates.iter().map(Arrival::lane);
+        let first = lanes.next().unwrap_or_default();
+        // A batch of several people's is brought alone, and the next one after its end.
+        let lane = if lanes.all(|lane| lane == first) { first } else { 0 };
+        let ways = self.intakes.len().max(1);
+        self.intakes.get(lane.unsigned_abs() as usize % ways).unwrap_or(&self.works)
     }
 
     async fn wait<T>(
         &self,
+        way: &mpsc::Sender<Waiting>,
         waiting: Waiting,
         outcome: oneshot::Receiver<Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let gone = || StoreError::Unavailable("the writer has stopped".into());
-        self.works.send(waiting).await.map_err(|_| gone())?;
+        way.send(waiting).await.map_err(|_| gone())?;
         outcome.await.map_err(|_| gone())?
     }
 
@@ -142,7 +158,7 @@ impl Writer {
             let running = work(tx);
             async move { running.await.map(|value| Box::new(value) as Box<dyn Any + Send>) }.boxed()
         });
-        let value = self.wait(Waiting::Work(Work { run, done }), outcome).await?;
+        let value = self.wait(&self.works, Waiting::Work(Work { run, done }), outcome).await?;
         value
             .downcast::<T>()
             .map(|value| *value)
@@ -152,6 +168,24 @@ impl Writer {
 
 /// How often what met another replica is tried alone.
 const TRIES: u32 = 4;
+
+/// Commits what comes in, in groups, for as long as anybody can bring something.
+#[expect(clippy::disallowed_methods, reason = "the task is owned by the `Writer` and ends with it")]
+fn commits(door: &Arc<Door>, committed: &Arc<Notify>) -> (mpsc::Sender<Waiting>, Task) {
+    let (way, mut waiting) = mpsc::channel::<Waiting>(WAITING);
+    let (door, committed) = (Arc::clone(door), Arc::clone(committed));
+    let task = tokio::spawn(async move {
+        let mut group = Vec::with_capacity(GROUP);
+        while waiting.recv_many(&mut group, GROUP).await > 0 {
+            let tells = group.iter().any(|waiting| matches!(waiting, Waiting::Work(_)));
+            commit_group(&door, std::mem::take(&mut group)).await;
+            if tells {
+                committed.notify_one();
+            }
+        }
+    });
+    (way, Task(task))
+}
 
 /// Where transactions are begun, and who watches them.
 struct Door {

@@ -58,8 +58,8 @@ impl Worker {
         }
         let lease_end = now.plus(self.policy.lease);
         let author = Author { prepared: Some(to_json(&prepared)?), ..self.author.clone() };
-        let (id, rev, claim) = (stored.operation.id, Some(stored.rev), Event::Claimed { lease_end });
-        match operations::advance(tx.as_ref(), id, rev, &claim, now, &self.policy, &author).await? {
+        let (id, claim) = (stored.operation.id, Event::Claimed { lease_end });
+        match operations::advance_from(tx.as_ref(), stored.clone(), &claim, now, &self.policy, &author).await? {
             Advanced::Moved(after) => {
                 let due_at = stored.operation.due_at().unwrap_or(now);
                 let begun = Begun { stored: *after, prepared, lease_end, due_at };

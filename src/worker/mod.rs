@@ -116,6 +116,26 @@ enum Did {
 }
 
 impl Worker {
+    /// What [`Worker::due`] finds, and when the next operation falls due. One question where nothing is due, as after most
+    /// steps. Where all that was seen is due there is no next moment: the end of a step brings the next look.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be read.
+    pub async fn work(&self, room: usize) -> Result<(Vec<Stored>, Option<Timestamp>), StoreError> {
+        self.follow_the_clock().await?;
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let most = room.saturating_add(busy).saturating_add(self.resting.count()).saturating_add(1).min(BATCH) as u64;
+        let moments = operations::moments(self.store.reader(), self.bot, most).await?;
+        let now = self.clock.now();
+        let next = moments.iter().copied().find(|at| *at > now);
+        let next = [next, self.next_begun(), self.resting.next(now)].into_iter().flatten().min();
+        if moments.first().is_none_or(|first| *first > now) {
+            self.rivalled.store(false, Ordering::Relaxed);
+            return Ok((Vec::new(), next));
+        }
+        Ok((self.due(room).await?, next))
+    }
+
     /// Operations that are due now and that this process is not working on, at most `room` of them.
     ///
     /// # Errors

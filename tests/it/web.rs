@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at its first surprise")]
 
 mod bench;
+mod many_taps;
 mod polling;
 
 use std::{sync::Arc, time::Duration};

@@ -37,6 +37,12 @@ impl Arrival {
         Self { bot, update, digest: digest(&payload), payload, lane }
     }
 
+    /// Whose turn it is.
+    #[must_use]
+    pub fn lane(&self) -> i64 {
+        self.lane
+    }
+
     /// What tells this update from all others: numbers restart at random after an idle week.
     fn key(&self) -> Key {
         (self.bot.0, self.update.0, self.digest)

@@ -66,12 +66,28 @@ pub async fn advance<C: ConnectionTrait>(
     author: &Author,
 ) -> Result<Advanced, StoreError> {
     let found = if matches!(event, Event::Claimed { .. }) { load_free(db, id).await? } else { load(db, id).await? };
-    let Some(mut stored) = found else {
+    let Some(stored) = found else {
         return Ok(if matches!(event, Event::Claimed { .. }) { Advanced::Stale } else { Advanced::Gone });
     };
     if rev.is_some_and(|rev| rev != stored.rev) {
         return Ok(Advanced::Stale);
     }
+    advance_from(db, stored, event, at, policy, author).await
+}
+
+/// The same for who has read or written the operation in this very transaction.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn advance_from<C: ConnectionTrait>(
+    db: &C,
+    mut stored: Stored,
+    event: &Event,
+    at: Timestamp,
+    policy: &Policy,
+    author: &Author,
+) -> Result<Advanced, StoreError> {
+    let id = stored.operation.id;
     let taken = match step(&stored.operation, event, at, policy) {
         Ok(taken) => taken,
         Err(illegal) => return Ok(Advanced::Illegal(illegal)),

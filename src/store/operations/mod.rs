@@ -10,11 +10,11 @@ mod spoilt;
 use futures_util::future::BoxFuture;
 use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait as _, sea_query::OnConflict};
 
-pub use advance::{Advanced, Author, advance};
+pub use advance::{Advanced, Author, advance, advance_from};
 pub use find::{find, named};
 pub use query::{
     Attempt, Claimable, attempts, by_draft_version, by_marker, by_ticket_number, claimable, count_by_state, erase,
-    load, next_due, of_person, submitted_since, untold,
+    load, moments, next_due, of_person, submitted_since, untold,
 };
 pub use set_back::dated_ahead;
 pub use spoilt::spoilt;

@@ -153,6 +153,24 @@ pub async fn claimable<C: ConnectionTrait>(
     Ok(due)
 }
 
+/// When operations fall due, the first `limit` of them: enough to know whether there is something to do, and when next.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn moments<C: ConnectionTrait>(db: &C, bot: BotId, limit: u64) -> Result<Vec<Timestamp>, StoreError> {
+    let moments: Vec<i64> = operations::Entity::find()
+        .select_only()
+        .column(operations::Column::DueAt)
+        .filter(operations::Column::BotId.eq(bot.0))
+        .filter(operations::Column::DueAt.is_not_null())
+        .order_by_asc(operations::Column::DueAt)
+        .limit(limit)
+        .into_tuple()
+        .all(db)
+        .await?;
+    Ok(moments.into_iter().map(Timestamp).collect())
+}
+
 /// When the next operation that is not due yet falls due.
 ///
 /// # Errors

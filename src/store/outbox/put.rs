@@ -70,7 +70,11 @@ pub async fn put_at<C: ConnectionTrait>(
     {
         if waiting.delivery.due_at().is_some_and(|at| at > due_at) {
             make_due(db, &waiting, due_at).await?;
-            lanes::refresh(db, letter.bot, waiting.chat).await?;
+            if waiting.chat == lane.chat {
+                lanes::refresh_held(db, letter.bot, &lane).await?;
+            } else {
+                lanes::refresh(db, letter.bot, waiting.chat).await?;
+            }
         }
         return Ok(());
     }
