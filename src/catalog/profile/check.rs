@@ -2,7 +2,7 @@
 
 use super::{
     load::{self, PATH_SECRET},
-    model::{Auth, Body, Lookup, Node, Profile, Repeat, Request, Step, StepKind},
+    model::{Auth, Body, Lookup, Node, Profile, Repeat, Request, Step, StepKind, Way},
     rule::{Rule, Verdict},
     template::Template,
 };
@@ -37,6 +37,7 @@ pub(super) fn whole(document: &Document<'_>, profile: &Profile) {
         settled(&section, profile, lookup);
     }
     requests(&root, profile);
+    files(&root, profile);
 }
 
 fn promise(root: &Section<'_>, head: &Section<'_>, profile: &Profile) {
@@ -142,9 +143,11 @@ fn requests(root: &Section<'_>, profile: &Profile) {
     let steps = root.tables("step");
     let lookups = root.tables("lookup");
     let verify = root.table("verify");
+    let attachments = root.table("attachments");
     let all = (profile.steps.iter().map(|step| &step.request).zip(&steps))
         .chain(profile.lookups.iter().map(|lookup| &lookup.request).zip(&lookups))
-        .chain(profile.verify.iter().map(|verify| &verify.request).zip(&verify));
+        .chain(profile.verify.iter().map(|verify| &verify.request).zip(&verify))
+        .chain(profile.attachments.step().map(|step| &step.request).into_iter().zip(&attachments));
     for (request, section) in all {
         let marks = request.url.path.source().matches(PATH_SECRET).count();
         if load::has_path_secret(&profile.auth) && marks != 1 {
@@ -180,6 +183,56 @@ fn requests(root: &Section<'_>, profile: &Profile) {
     }
 }
 
+/// Files reach the ticket only where its request names them, and a request that names them needs a way for them.
+fn files(root: &Section<'_>, profile: &Profile) {
+    let steps = root.tables("step");
+    let Some((ticket, section)) = profile.steps.iter().zip(&steps).find(|(step, _)| step.is_ticket()) else { return };
+    let uses = templates(&ticket.request).iter().any(|t| t.names().iter().any(|name| name.starts_with("files")));
+    let way = &profile.attachments.way;
+    match way {
+        Way::Inline | Way::Upload(_) if !uses => {
+            let hint = "for example \"{{ files | each({'FileName': 'name', 'FileContent': 'content'}) }}\"";
+            section.error("request", "files are to reach the ticket, but its request does not name `files`", hint);
+        }
+        Way::None | Way::AfterCreate(_) if uses => {
+            let hint = "[attachments] kind = \"inline_base64\" or \"upload_then_token\"";
+            section.error("request", "the request names `files`, but no file goes with it", hint);
+        }
+        Way::Inline if !matches!(ticket.request.body, Body::Json(_)) => {
+            section.error("request", "base64 goes into a JSON body", "body_kind = \"json\"");
+        }
+        _ => {}
+    }
+    let Some(section) = root.table("attachments").filter(|_| *way != Way::None) else { return };
+    if matches!(profile.auth, Auth::Hmac(_)) {
+        section.error("kind", "a request that is signed cannot carry files", "kind = \"none\"");
+    }
+    if matches!(profile.auth, Auth::BodyAt { .. }) && *way == Way::Inline {
+        section.error("kind", "a body that carries files cannot carry the secret", "kind = \"none\"");
+    }
+    let Some(step) = profile.attachments.step() else { return };
+    let carries = step.request.body == Body::File
+        || templates(&step.request).iter().any(|template| template.names().contains("file.content"));
+    if !carries {
+        section.error("request", "the request does not carry the file", "body_kind = \"file\", or {{ file.content }}");
+    }
+    if matches!(step.request.body, Body::Form(_)) {
+        section.error("request", "a form cannot carry the file", "body_kind = \"multipart\", \"file\" or \"json\"");
+    }
+    let outside_body = step.request.query.iter().map(|(_, value)| value).chain([&step.request.url.path]);
+    let outside_body = outside_body.chain(step.request.headers.iter().map(|(_, value)| value));
+    if outside_body.into_iter().any(|template| template.names().contains("file.content")) {
+        section.error("request", "the file's content stands outside the body", "a field of the body");
+    }
+    if !step.outcome.iter().any(|rule| rule.verdict == Verdict::Created) {
+        let hint = "[[attachments.outcome]] status = [200, 201], is = \"created\"";
+        section.error("outcome", "no rule says when the file was taken", hint);
+    }
+    if matches!(way, Way::Upload(_)) && step.read.id.is_empty() {
+        section.error("read", "a file is uploaded, but nothing reads its token", "read = { id = \"upload.token\" }");
+    }
+}
+
 fn length(profile: &Profile, name: &str) -> usize {
     match name {
         "ext.uuid" => 36,
@@ -198,7 +251,8 @@ fn templates(request: &Request) -> Vec<&Template> {
         leaves(document, &mut all);
     }
     match &request.body {
-        Body::None => {}
+        Body::None | Body::File => {}
+        Body::Multipart(fields) => all.extend(fields.iter().flat_map(|(key, value)| [key, value])),
         Body::Json(node) => leaves(node, &mut all),
         Body::Form(fields) => fields.iter().for_each(|(key, node)| {
             all.push(key);
