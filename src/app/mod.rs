@@ -30,7 +30,7 @@ use crate::{
     staff::Staff,
     store::{Store, StoreError, inbox, operations::Author, outbox::Herald, settings},
     telegram::{Answer, BotName, Telegram},
-    worker::{AtTap, Resting, SharedTokens, Worker, outage::Outage, remind::Reminder, retain::Retainer},
+    worker::{AtTap, Resting, SharedTokens, TelegramFiles, Worker, outage::Outage, remind::Reminder, retain::Retainer},
 };
 
 pub use desk::{author, desk, roster};
@@ -177,7 +177,8 @@ impl App {
             patience: config.crm.request_timeout * 2,
             clock: Arc::clone(&clock),
         };
-        let (crm, policy) = (Arc::new(crm.with_tokens(Arc::new(tokens))), Arc::new(policy));
+        let files = Arc::new(TelegramFiles(telegram.clone()));
+        let (crm, policy) = (Arc::new(crm.with_tokens(Arc::new(tokens)).with_files(files)), Arc::new(policy));
         let outbox = Arc::new(Outbox {
             store: store.clone(),
             telegram: telegram.clone(),

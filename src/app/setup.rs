@@ -3,13 +3,18 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use crate::{
-    catalog::{Catalog, folder, profile},
+    catalog::{
+        Catalog, FileField, folder,
+        profile::{self, model::Way},
+        texts::Key,
+    },
     config::{
         Config,
         problem::{Problem, Problems},
     },
-    crm::{Crm, CrmSettings},
+    crm::{Crm, CrmSettings, FileWords},
     domain::{
+        attachment::LeftOut,
         delivery,
         operation::{OnAbsent, Policy},
         outcome::Promise,
@@ -55,7 +60,10 @@ pub fn check(config: &Config) -> Result<Checked, Problems> {
                 connect_timeout: config.crm.connect_timeout,
             };
             match Crm::new(Arc::new(profile), settings) {
-                Ok(crm) => Some(crm),
+                Ok(crm) => Some(match &catalog {
+                    Some(catalog) => crm.with_file_words(file_words(catalog)),
+                    None => crm,
+                }),
                 Err(found) => {
                     problems.append(found);
                     None
@@ -67,6 +75,9 @@ pub fn check(config: &Config) -> Result<Checked, Problems> {
             None
         }
     };
+    if let (Some(catalog), Some(crm)) = (&catalog, &crm) {
+        catalog.file_fields.iter().for_each(|field| fit_files(field, crm, &mut problems));
+    }
     let policy = crm.as_ref().map(|crm| policy(config, crm));
     for problem in policy.iter().flat_map(Policy::problems) {
         let (file, line) = place(problem.setting);
@@ -93,6 +104,39 @@ pub fn check(config: &Config) -> Result<Checked, Problems> {
             Ok(Checked { catalog: Arc::new(catalog), crm, policy, warnings: problems })
         }
         _ => Err(problems),
+    }
+}
+
+/// A question for files of which some could not reach the ticket.
+fn fit_files(field: &FileField, crm: &Crm, problems: &mut Problems) {
+    let profile = crm.profile();
+    let (name, caps) = (&profile.meta.name, &profile.attachments);
+    let mut warn = |what: String, hint: &str| problems.warning(field.file.clone(), field.line, what, hint);
+    if caps.way == Way::None {
+        let what = format!("`{}` asks for files, but the CRM profile `{name}` takes none", field.id);
+        return warn(
+            what,
+            "the ticket's text names them, and they stay in the chat; [attachments] in a profile sends them",
+        );
+    }
+    if field.max > caps.max_files || field.max_size > caps.max_size {
+        let (asked, taken) = ((field.max, field.max_size), (caps.max_files, caps.max_size));
+        let what = format!(
+            "`{}` takes {} files of {} MB, the CRM profile `{name}` {} of {} MB",
+            field.id, asked.0, asked.1, taken.0, taken.1
+        );
+        warn(what, "max and max_size of the field: what is over is left out of the ticket");
+    }
+}
+
+/// What a ticket's text says of files that are not with it, in the language of the installation.
+fn file_words(catalog: &Catalog) -> FileWords {
+    let texts = &catalog.texts;
+    let lang = texts.lang(None);
+    let places = [("name", "{name}"), ("reason", "{reason}")];
+    FileWords {
+        sentence: texts.say(lang, Key::TicketFileLeftOut, &places),
+        reasons: LeftOut::ALL.into_iter().map(|why| (why, texts.left_out(lang, why))).collect(),
     }
 }
 

@@ -14,9 +14,10 @@ pub use check::{Mistake, check, samples};
 
 use crate::{
     domain::{
-        answer::Answers,
+        answer::{Answer, Answers},
+        attachment::Attachment,
         blank,
-        form::Form,
+        form::{Field, Form},
         ticket::{Contact, TicketOrder},
     },
     ids::{ExternalKey, Marker, UserId},
@@ -119,6 +120,7 @@ impl Renderer {
                 email: part("contact.email", &form.ticket.contact.email)?,
             },
             fields,
+            files: attached(form, answers),
         })
     }
 
@@ -127,6 +129,15 @@ impl Renderer {
             .render_str(source, values.clone())
             .map_err(|error| RenderError { template: name.to_owned(), what: reason(error.kind()).to_owned() })
     }
+}
+
+/// All files of the questions that are asked, in their order.
+fn attached(form: &Form, answers: &Answers) -> Vec<Attachment> {
+    let of = |field: &Field| match answers.get(&field.id) {
+        Some(Answer::Files(files)) => files.clone(),
+        _ => Vec::new(),
+    };
+    form.asked(answers).into_iter().flat_map(of).collect()
 }
 
 /// What an error's kind means to an operator; its own detail may quote an answer.

@@ -16,7 +16,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use crate::{
     config::{files, places::Place, reader::Document},
-    domain::form::Form,
+    domain::form::{FieldKind, Form},
 };
 use mapping::Renderer;
 use problem::Problems;
@@ -36,6 +36,8 @@ const TEXTS: [(&str, &str, &str); 2] = [
 pub struct Catalog {
     /// The forms, by file name; at least one.
     pub forms: Vec<Arc<Form>>,
+    /// Where the forms ask for files.
+    pub file_fields: Vec<FileField>,
     /// Every sentence, in every language.
     pub texts: Arc<Texts>,
     /// Renders a form's ticket templates.
@@ -53,9 +55,10 @@ impl Catalog {
     /// The same; `named_at` is where the default language is set.
     #[must_use]
     pub fn load_for(dir: Option<&Path>, default_lang: &str, named_at: Place, problems: &mut Problems) -> Option<Self> {
-        let forms = load_forms(dir, problems);
+        let mut file_fields = Vec::new();
+        let forms = load_forms(dir, &mut file_fields, problems);
         let texts = load_texts(dir, (default_lang, named_at), problems);
-        Some(Self { forms: forms?, texts: Arc::new(texts?), renderer: Renderer::default() })
+        Some(Self { forms: forms?, file_fields, texts: Arc::new(texts?), renderer: Renderer::default() })
     }
 
     /// The texts alone, for who needs no form.
@@ -71,7 +74,38 @@ impl Catalog {
     }
 }
 
-fn load_forms(dir: Option<&Path>, problems: &mut Problems) -> Option<Vec<Arc<Form>>> {
+/// A question for files, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileField {
+    /// The form's file.
+    pub file: String,
+    /// The line of its kind.
+    pub line: Option<u32>,
+    /// The field's id.
+    pub id: String,
+    /// Most files.
+    pub max: u32,
+    /// The largest, in megabytes.
+    pub max_size: u32,
+}
+
+fn file_fields(file: &str, text: &str, form: &Form) -> Vec<FileField> {
+    let document = Document::parse(file, text);
+    let sections = document.root().tables("field");
+    let line = |id: &str| {
+        let section = sections.iter().find(|section| section.peek("id").as_deref() == Some(id))?;
+        section.take("kind")?.line()
+    };
+    let found = form.fields.iter().filter_map(|field| match field.kind {
+        FieldKind::Files { max, max_size, .. } => {
+            Some(FileField { file: file.to_owned(), line: line(&field.id), id: field.id.clone(), max, max_size })
+        }
+        _ => None,
+    });
+    found.collect()
+}
+
+fn load_forms(dir: Option<&Path>, found: &mut Vec<FileField>, problems: &mut Problems) -> Option<Vec<Arc<Form>>> {
     let own = dir.map(|dir| files::toml_files(&dir.join("forms"), problems)).unwrap_or_default();
     let mut sources: Vec<(String, Option<String>)> = Vec::new();
     for path in &own {
@@ -89,6 +123,7 @@ fn load_forms(dir: Option<&Path>, problems: &mut Problems) -> Option<Vec<Arc<For
             let line = Document::parse(&file, &text).root().take("id").and_then(|id| id.line());
             problems.error(file, line, format!("form `{}` is also in {other}", form.id), "each form needs its own id");
         } else {
+            found.extend(file_fields(&file, &text, &form));
             files_by_id.insert(form.id.clone(), file);
             loaded.push(Arc::new(form));
         }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     clock::Timestamp,
-    domain::{hours::WorkingHours, operation::Entry, review::redact},
+    domain::{attachment::LeftOut, hours::WorkingHours, operation::Entry, review::redact},
 };
 
 /// Lines of the journal as lines for people, in their own time. What happened several times in a row is one line.
@@ -55,6 +55,11 @@ fn in_words(texts: &Texts, lang: &str, entry: &Entry, names: &BTreeMap<i64, Stri
     if let Some(by) = entry.by.filter(|_| staff) {
         let name = names.get(&by).cloned().unwrap_or_else(|| by.to_string());
         what.push_str(&format!(" · {}", visible(&name)));
+    }
+    if entry.event == "file_left_out" {
+        let (file, word) = entry.detail.as_deref().and_then(|detail| detail.split_once(' ')).unwrap_or_default();
+        let why = LeftOut::parse(word).map_or_else(|| word.to_owned(), |why| texts.left_out(lang, why));
+        what.push_str(&format!(" · {file} · {why}"));
     }
     if let Some(detail) = detail(entry) {
         what.push_str(&format!(" · {}", redact(&visible(&detail))));

@@ -5,6 +5,7 @@ use std::{path::Path, time::Duration};
 use super::{Exit, complain, file, sample};
 use crate::{
     app::{self, Checked},
+    catalog::profile::model::{Attachments, Way},
     clock::{Clock as _, SystemClock},
     config::{self, Config, duration},
     crm::Expiry,
@@ -59,6 +60,7 @@ fn show(checked: &Checked, notes: &[String]) {
             duration::show(policy.settle)
         );
     }
+    println!("  Files: {}", files(&profile.attachments));
     for wanted in &profile.prerequisites {
         println!("  Needed: {}", wanted.text);
     }
@@ -67,6 +69,19 @@ fn show(checked: &Checked, notes: &[String]) {
     }
     let forms: Vec<_> = checked.catalog.forms.iter().map(|form| form.id.as_str()).collect();
     println!("All is well: {} form(s): {}.", forms.len(), forms.join(", "));
+}
+
+/// What becomes of attached files.
+fn files(caps: &Attachments) -> String {
+    let how = match caps.way {
+        Way::None => return "none are taken; a ticket's text names them.".to_owned(),
+        Way::Inline => "within the ticket's request",
+        Way::Upload(_) => "uploaded before the ticket",
+        Way::AfterCreate(_) => "posted once the ticket is there",
+    };
+    let without =
+        if caps.required { "the ticket waits for them" } else { "the ticket goes without one that cannot be had" };
+    format!("up to {} of {} MB, {how}; {without}.", caps.max_files, caps.max_size)
 }
 
 fn report(checked: &Checked, notes: &[String]) -> serde_json::Value {
@@ -85,6 +100,7 @@ fn report(checked: &Checked, notes: &[String]) -> serde_json::Value {
         "looks": checked.policy.looks,
         "on_absent": checked.policy.on_absent,
         "per_second": checked.crm.figures().per_second,
+        "files": files(&profile.attachments),
         "prerequisites": profile.prerequisites.iter().map(|wanted| &wanted.text).collect::<Vec<_>>(),
         "requests": requests,
         "notes": notes,

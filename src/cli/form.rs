@@ -224,6 +224,7 @@ fn kind(kind: &FieldKind) -> &'static str {
         FieldKind::Consent { .. } => "consent",
         FieldKind::Number { .. } => "number",
         FieldKind::Date => "date",
+        FieldKind::Files { .. } => "files",
     }
 }
 

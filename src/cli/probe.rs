@@ -260,6 +260,8 @@ impl Trial {
         let draft = DraftId::new(SystemClock.now(), &SystemDice);
         let key = ExternalKey::derive(BotId(0), draft, ConfirmVersion(0));
         let mut order = sample::order(&checked.catalog, form, key).map_err(crm)?;
+        // Sample files are no files.
+        order.files.clear();
         order.subject = format!("zayavka probe {}", order.marker);
         let prepared = checked.crm.prepare(&order).map_err(|error| crm(error.to_string()))?;
         Ok(Self { order, prepared })

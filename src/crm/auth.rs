@@ -22,6 +22,8 @@ pub(super) struct Wire {
     /// Name and password of HTTP Basic.
     pub(super) basic: Option<(String, String)>,
     pub(super) body: Option<String>,
+    /// The body with files in their places, where it carries any.
+    pub(super) filled: Option<Vec<u8>>,
 }
 
 /// What credentials are made of.
@@ -46,8 +48,8 @@ pub(super) const MASK: &str = "***";
 pub(super) fn authorize(request: Rendered, with: &Credentials<'_>) -> Result<Wire, Unwritable> {
     let Credentials { auth, headers: further, vars, secrets, token } = *with;
     let secret = |name: &str| secrets.get(name).map(ExposeSecret::expose_secret).unwrap_or_default();
-    let Rendered { method, url, headers, body } = request;
-    let mut wire = Wire { method, url, headers, basic: None, body };
+    let Rendered { method, url, headers, body, insets: _ } = request;
+    let mut wire = Wire { method, url, headers, basic: None, body, filled: None };
     for (name, from) in further.iter().filter(|(_, from)| !secret(from).is_empty()) {
         wire.headers.push((name.clone(), secret(from).to_owned()));
     }
@@ -139,6 +141,7 @@ mod tests {
             url: url.into(),
             headers: vec![("accept".into(), "application/json".into())],
             body: body.map(Into::into),
+            insets: Vec::new(),
         };
         let secrets = Secrets::from([("key".to_owned(), SecretString::from("se/cr et"))]);
         let vars = Vars::from([("email".to_owned(), Json::from("a@b.ru"))]);

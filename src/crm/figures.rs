@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Crm;
 use crate::{
     catalog::profile::{model::Verify, template::Template},
-    domain::{operation::OnAbsent, outcome::Promise},
+    domain::{operation::OnAbsent, outcome::Promise, ticket::TicketOrder},
 };
 
 /// What a profile's file says of waiting and pace; the installation may override it.
@@ -84,6 +84,13 @@ impl Crm {
             look: looking.max(1),
             check: (looking + reading).max(1),
         }
+    }
+
+    /// What making this ticket costs, with its files.
+    #[must_use]
+    pub fn cost_of(&self, order: Option<&TicketOrder>) -> u32 {
+        let files = order.map_or(0, |order| u32::try_from(order.files.len()).unwrap_or(u32::MAX));
+        self.cost().create.saturating_add(files.saturating_mul(self.profile.attachments.cost()))
     }
 
     /// Why sending again by itself could make a second ticket, with these figures; `None` where it is as safe as the

@@ -110,6 +110,12 @@ impl Reader<'_> {
         }
     }
 
+    /// What a request for one file came to; only a profile that needs it reads an id.
+    pub(super) fn filed(&self, step: &Step, answer: &Answer) -> Made {
+        let made = answer.rule(&step.outcome, self.scope).is_some_and(|rule| rule.verdict == Verdict::Created);
+        if made && step.read.id.is_empty() { Made::Outputs(BTreeMap::new()) } else { self.made(step, answer) }
+    }
+
     /// The outputs of a record; one without an id is no record.
     fn outputs(&self, step: &Step, answer: &Answer, record: &Json) -> Made {
         let of = |sources: &[_]| answer.first(sources, Some(record), self.scope).and_then(clean::id);

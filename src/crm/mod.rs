@@ -6,10 +6,12 @@
 //! from there.
 
 mod answer;
+mod attach;
 mod auth;
 mod clean;
 mod expiry;
 mod figures;
+mod files;
 pub mod limiter;
 mod made;
 mod measure;
@@ -26,6 +28,7 @@ pub mod tokens;
 mod transport;
 
 use std::{
+    borrow::Cow,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -36,6 +39,7 @@ use std::{
 use self::{
     answer::Answer,
     clean::Origin,
+    files::Contents,
     request::{Plan, Rendered},
     response::Reader,
     settings::Fitted,
@@ -46,19 +50,21 @@ use self::{
 pub use self::{
     expiry::Expiry,
     figures::{Cost, Figures},
+    files::{FileSource, FileWords, Inset, NoFile},
     request::{PrepareError, Prepared},
     settings::CrmSettings,
 };
 use crate::{
     catalog::profile::{
         Profile,
-        model::{Auth, Lookup, Request, Step},
+        model::{Auth, Lookup, Request, Step, Way},
         template::Scope,
     },
     config::problem::Problems,
     domain::{
+        attachment::LeftOut,
         outcome::{Look, Outcome, Verified},
-        ticket::TicketOrder,
+        ticket::{Ticket, TicketOrder},
     },
     ids::{ExternalKey, Marker},
 };
@@ -72,6 +78,10 @@ pub struct Crm {
     tokens: Keeper,
     /// Whether an answer to a create has shown our key: then the CRM keeps it.
     echoed: AtomicBool,
+    /// Where the bytes of attached files come from.
+    source: Arc<dyn FileSource>,
+    /// What a ticket's text says of files that are not with it.
+    words: FileWords,
 }
 
 /// How soon a create is tried again with a new token.
@@ -91,13 +101,28 @@ impl Crm {
             problems
         })?;
         let tokens = Keeper::new(&profile.meta.name, Arc::new(tokens::InMemory::default()));
-        Ok(Self { profile, fitted, transport, tokens, echoed: AtomicBool::new(false) })
+        let (source, words) = (Arc::new(files::NoSource), FileWords::default());
+        Ok(Self { profile, fitted, transport, tokens, echoed: AtomicBool::new(false), source, words })
     }
 
     /// The same, keeping its tokens in `store`: what all processes of an installation share.
     #[must_use]
     pub fn with_tokens(mut self, store: Arc<dyn TokenStore>) -> Self {
         self.tokens = Keeper::new(&self.profile.meta.name, store);
+        self
+    }
+
+    /// The same, with a source of attached files.
+    #[must_use]
+    pub fn with_files(mut self, source: Arc<dyn FileSource>) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// The same, with sentences for files that are not with their ticket.
+    #[must_use]
+    pub fn with_file_words(mut self, words: FileWords) -> Self {
+        self.words = words;
         self
     }
 
@@ -125,13 +150,37 @@ impl Crm {
     /// A value does not fit its place in the request.
     pub fn prepare(&self, order: &TicketOrder) -> Result<Prepared, PrepareError> {
         let (key, marker) = (order.key, order.marker.clone());
-        let [step] = self.profile.steps.as_slice() else {
-            return Ok(Prepared { key, marker, plan: Plan::Steps(Box::new(order.clone())) });
+        let order = self.without_untaken(order);
+        let step = match self.profile.steps.as_slice() {
+            [step] if order.files.is_empty() => step,
+            _ => return Ok(Prepared { key, marker, plan: Plan::Steps(Box::new(order.into_owned())) }),
         };
         let nothing = scope::Outputs::new();
-        let scope = scope::create(&self.fitted.vars, &self.profile.ext, order, key, &nothing);
+        let scope = scope::create(&self.fitted.vars, &self.profile.ext, &order, key, &nothing, &[]);
         let plan = Plan::Request { step: step.name.clone(), request: self.render(&step.request, &scope)? };
         Ok(Prepared { key, marker, plan })
+    }
+
+    /// An order for a CRM that takes no files names them in its text instead.
+    fn without_untaken<'o>(&self, order: &'o TicketOrder) -> Cow<'o, TicketOrder> {
+        if order.files.is_empty() || self.profile.attachments.way != Way::None {
+            return Cow::Borrowed(order);
+        }
+        let names = order.files.iter().enumerate();
+        let left: Vec<_> = names.map(|(at, file)| (file.file_name(at + 1), LeftOut::NotTaken)).collect();
+        let body = self.words.added(&order.body, &left);
+        Cow::Owned(TicketOrder { body, files: Vec::new(), ..order.clone() })
+    }
+
+    /// Posts the files of a ticket that was found or linked, those that have not been posted yet.
+    pub async fn attach(&self, order: &TicketOrder, ticket: &Ticket, steps: &dyn StepStore) {
+        Run { crm: self, order, store: steps }.attach_after(ticket).await;
+    }
+
+    /// Whether files are posted to a ticket that is there.
+    #[must_use]
+    pub fn attaches_after(&self) -> bool {
+        matches!(self.profile.attachments.way, Way::AfterCreate(_))
     }
 
     /// Makes the ticket once, in one request or in steps that `steps` keeps, and says what that proves.
@@ -231,7 +280,12 @@ impl Crm {
     }
 
     /// Sends a request with credentials. `Err` is what a create that got no further ended in.
-    async fn exchange(&self, mut request: Rendered) -> Result<Heard, Outcome> {
+    async fn exchange(&self, request: Rendered) -> Result<Heard, Outcome> {
+        self.exchange_with(request, &Contents::new()).await
+    }
+
+    /// The same, with the files that go in the places of their marks.
+    async fn exchange_with(&self, mut request: Rendered, contents: &Contents) -> Result<Heard, Outcome> {
         let not_sent = |detail: &str, wait| Outcome::NotSent { detail: detail.to_owned(), wait };
         // A stored request may be older than the settings: credentials go to the CRM they belong to, nowhere else.
         if !Origin::of(&request.url).is_some_and(|origin| self.fitted.api.contains(&origin)) {
@@ -244,8 +298,13 @@ impl Crm {
         if let Some(base) = &token.base {
             request.url = moved(&request.url, base);
         }
-        let wire = auth::authorize(request, &self.credentials(&self.fitted.secrets, &token.token))
+        let insets = std::mem::take(&mut request.insets);
+        let mut wire = auth::authorize(request, &self.credentials(&self.fitted.secrets, &token.token))
             .map_err(|error| not_sent(&error.0, None))?;
+        if !insets.is_empty() {
+            let filled = files::filled(wire.body.as_deref().unwrap_or_default(), &insets, contents);
+            wire.filled = Some(filled.ok_or_else(|| not_sent("a file of the request is not at hand", None))?);
+        }
         let heard = self.transport.exchange(wire).await;
         let refused = matches!(&heard, Heard::Answer(answer) if answer.status == 401);
         if refused

@@ -9,6 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use super::files::Inset;
 use crate::{
     catalog::profile::{
         model::{Body, Node, Request, Url},
@@ -68,6 +69,9 @@ pub struct Rendered {
     /// The body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
+    /// Files that take their marks' places in the body when it is sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub insets: Vec<Inset>,
 }
 
 impl fmt::Debug for Rendered {
@@ -102,6 +106,33 @@ impl From<Unwritable> for PrepareError {
 /// # Errors
 /// A value does not fit its place.
 pub(super) fn render(request: &Request, fixed: &Scope, scope: &Scope) -> Result<Rendered, PrepareError> {
+    with(request, fixed, scope, None)
+}
+
+/// The file a request is for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Carried<'a> {
+    /// What stands for its content.
+    pub(super) mark: &'a str,
+    pub(super) name: &'a str,
+    pub(super) mime: &'a str,
+    pub(super) sha256: &'a str,
+}
+
+/// Renders the request for one file.
+///
+/// # Errors
+/// A value does not fit its place.
+pub(super) fn render_file(
+    request: &Request,
+    fixed: &Scope,
+    scope: &Scope,
+    file: &Carried<'_>,
+) -> Result<Rendered, PrepareError> {
+    with(request, fixed, scope, Some(file))
+}
+
+fn with(request: &Request, fixed: &Scope, scope: &Scope, file: Option<&Carried<'_>>) -> Result<Rendered, PrepareError> {
     let mut url = address(&request.url, fixed, scope)?;
     let mut separator = '?';
     for (name, value) in &request.query {
@@ -130,17 +161,54 @@ pub(super) fn render(request: &Request, fixed: &Scope, scope: &Scope) -> Result<
     }
     let (body, kind) = match &request.body {
         Body::None => (None, None),
-        Body::Json(node) => (Some(json(node, scope)?.to_string()), Some("application/json")),
-        Body::Form(fields) => (Some(form(fields, scope)?), Some("application/x-www-form-urlencoded")),
+        Body::Json(node) => (Some(json(node, scope)?.to_string()), Some("application/json".to_owned())),
+        Body::Form(fields) => (Some(form(fields, scope)?), Some("application/x-www-form-urlencoded".to_owned())),
+        Body::File => (file.map(|file| file.mark.to_owned()), file.map(|file| file.mime.to_owned())),
+        Body::Multipart(fields) => match file {
+            Some(file) => {
+                // No content holds its own hash, so that no part can end another.
+                let boundary = format!("zayavka-{}", file.sha256);
+                (
+                    Some(parts(fields, scope, file, &boundary)?),
+                    Some(format!("multipart/form-data; boundary={boundary}")),
+                )
+            }
+            None => (None, None),
+        },
     };
     let mut standard = |name: &str, value: Option<&str>| {
         if let Some(value) = value.filter(|_| !headers.iter().any(|(known, _)| known == name)) {
             headers.push((name.to_owned(), value.to_owned()));
         }
     };
-    standard("content-type", kind);
+    standard("content-type", kind.as_deref());
     standard("accept", Some("application/json"));
-    Ok(Rendered { method: request.method.clone(), url, headers, body })
+    Ok(Rendered { method: request.method.clone(), url, headers, body, insets: Vec::new() })
+}
+
+/// The parts of a multipart body (RFC 7578); the one that is the file has its name and type.
+fn parts(
+    fields: &[(Template, Template)],
+    scope: &Scope,
+    file: &Carried<'_>,
+    boundary: &str,
+) -> Result<String, PrepareError> {
+    // As browsers write it: what would end the quotes is percent-encoded.
+    let quoted = |text: &str| text.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A");
+    let mut body = String::new();
+    for (name, value) in fields {
+        let (name, text) = (name.text(scope)?, value.text(scope)?);
+        if text.is_empty() {
+            continue;
+        }
+        body.push_str(&format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"", quoted(&name)));
+        if text == file.mark {
+            body.push_str(&format!("; filename=\"{}\"\r\nContent-Type: {}", quoted(file.name), file.mime));
+        }
+        body.push_str(&format!("\r\n\r\n{text}\r\n"));
+    }
+    body.push_str(&format!("--{boundary}--\r\n"));
+    Ok(body)
 }
 
 /// A URL from its two or three parts.
@@ -329,6 +397,7 @@ mod tests {
             url: "http://crm/t?phone=%2B7999".into(),
             headers: vec![("x-name".into(), "Анна".into())],
             body: Some("Анна".into()),
+            insets: Vec::new(),
         };
         let plan = Plan::Request { step: "create".into(), request };
         let prepared = Prepared { key, marker: Marker::of(key), plan };

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{
     catalog::profile::{model::Ext, template::Scope},
-    domain::ticket::TicketOrder,
+    domain::ticket::{Ticket, TicketOrder},
     ids::{ExternalKey, Marker},
 };
 
@@ -35,11 +35,34 @@ pub(super) fn writings(ext: &Ext, key: ExternalKey) -> [String; 3] {
 pub(super) type Outputs = BTreeMap<String, BTreeMap<String, String>>;
 
 /// `key` is the step's own: the order's for the ticket, a derived one for any other record.
-pub(super) fn create(vars: &Vars, ext: &Ext, order: &TicketOrder, key: ExternalKey, steps: &Outputs) -> Scope {
+/// `files` is what the ticket's request says of its files.
+pub(super) fn create(
+    vars: &Vars,
+    ext: &Ext,
+    order: &TicketOrder,
+    key: ExternalKey,
+    steps: &Outputs,
+    files: &[Json],
+) -> Scope {
     Scope::new(&json!({
         "vars": vars, "ext": key_names(ext, key), "marker": order.marker,
         "subject": order.subject, "body": order.body, "contact": order.contact, "fields": order.fields,
-        "steps": steps,
+        "steps": steps, "files": files,
+    }))
+}
+
+/// `key` is the file's own; the ticket is there where the file is posted to it.
+pub(super) fn file(
+    vars: &Vars,
+    ext: &Ext,
+    order: &TicketOrder,
+    key: ExternalKey,
+    file: &Json,
+    ticket: Option<&Ticket>,
+) -> Scope {
+    let (id, number) = ticket.map(|ticket| (&ticket.id, &ticket.number)).unzip();
+    Scope::new(&json!({
+        "vars": vars, "ext": key_names(ext, key), "marker": order.marker, "file": file, "id": id, "number": number,
     }))
 }
 

@@ -29,6 +29,7 @@ use crate::{
         path::JsonPath,
     },
     domain::{
+        attachment::LeftOut,
         outcome::{Look, Outcome},
         ticket::{Ticket, TicketOrder},
     },
@@ -72,8 +73,15 @@ pub trait StepStore: Send + Sync {
     fn load(&self) -> BoxFuture<'_, Result<Vec<Saved>, String>>;
     /// Stores one step, in place of what was stored of it before.
     fn save(&self, step: &str, key: ExternalKey, done: &Done) -> BoxFuture<'_, Result<(), String>>;
+    /// Stores that a step is about to be taken, unless that is known of it already: `false` then.
+    fn begin(&self, step: &str, key: ExternalKey) -> BoxFuture<'_, Result<bool, String>>;
+    /// Tells people that the n-th file is not with its ticket.
+    fn note(&self, file: usize, why: LeftOut) -> BoxFuture<'_, ()>;
     /// Whether the sender still owns the attempt.
     fn is_ours(&self) -> bool;
+    /// Whether the ticket's request may be made anew where it cannot go out as it was: nothing of it was ever sent, it is
+    /// proved to be absent, or a person has decided.
+    fn may_differ(&self) -> bool;
 }
 
 /// Steps of a create nobody will go on with: trials.
@@ -93,7 +101,22 @@ impl StepStore for Forgetful {
         async { Ok(()) }.boxed()
     }
 
+    fn begin(&self, step: &str, key: ExternalKey) -> BoxFuture<'_, Result<bool, String>> {
+        let known = |all: &Vec<Saved>| all.iter().any(|saved| saved.step == step && saved.key == key);
+        let is_known = known(&self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let saving = self.save(step, key, &Done { request: None, outputs: None });
+        async move { if is_known { Ok(false) } else { saving.await.map(|()| true) } }.boxed()
+    }
+
+    fn note(&self, _: usize, _: LeftOut) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
+
     fn is_ours(&self) -> bool {
+        true
+    }
+
+    fn may_differ(&self) -> bool {
         true
     }
 }
@@ -111,7 +134,7 @@ pub(super) struct Run<'a> {
     pub(super) store: &'a dyn StepStore,
 }
 
-fn not_sent(detail: impl Into<String>, wait: Option<Duration>) -> Outcome {
+pub(super) fn not_sent(detail: impl Into<String>, wait: Option<Duration>) -> Outcome {
     Outcome::NotSent { detail: detail.into(), wait }
 }
 
@@ -127,6 +150,7 @@ impl Run<'_> {
             let before = saved.iter().find(|saved| saved.step == step.name && saved.key == key);
             let on = match before.and_then(|saved| saved.done.outputs.clone()) {
                 Some(known) => On::With(known),
+                None if step.is_ticket() => self.ticket(step, before, &outputs, &saved).await,
                 None => self.step(step, before, &outputs, ticket.as_ref()).await,
             };
             match on {
@@ -144,7 +168,10 @@ impl Run<'_> {
             }
         }
         match ticket {
-            Some(ticket) if clean::is_number(&self.crm.profile, &ticket.number) => Outcome::Created { ticket },
+            Some(ticket) if clean::is_number(&self.crm.profile, &ticket.number) => {
+                self.attach_after(&ticket).await;
+                Outcome::Created { ticket }
+            }
             Some(_) => Outcome::Lost { detail: "the ticket was made, but what names it is no number".to_owned() },
             None => not_sent("the profile has no step that makes a ticket", None),
         }
@@ -166,7 +193,8 @@ impl Run<'_> {
         match &step.kind {
             StepKind::Find(find) => self.find(step, find, key, request, outputs).await,
             StepKind::Make { lookup, .. } => self.make(step, lookup.as_deref(), before, key, request).await,
-            StepKind::Ticket => self.ticket(step, key, request).await,
+            // The run itself takes this one: it has files to see to.
+            StepKind::Ticket => On::Ends(not_sent("the ticket is made elsewhere", None)),
             StepKind::Read { record } => self.read(step, record.as_ref(), key, request, ticket).await,
         }
     }
@@ -177,7 +205,7 @@ impl Run<'_> {
         if let Some(request) = before.and_then(|saved| saved.done.request.clone()) {
             return Ok(Some(Fit { key, request }));
         }
-        let scope = scope::create(&crm.fitted.vars, &crm.profile.ext, self.order, key, outputs);
+        let scope = scope::create(&crm.fitted.vars, &crm.profile.ext, self.order, key, outputs, &[]);
         if let Some(when) = &step.when
             && !when.holds(&scope).map_err(|error| error.0)?
         {
@@ -188,7 +216,7 @@ impl Run<'_> {
     }
 
     async fn find(&self, step: &Step, find: &Find, key: ExternalKey, request: Rendered, outputs: &Outputs) -> On {
-        let scope = scope::create(&self.crm.fitted.vars, &self.crm.profile.ext, self.order, key, outputs);
+        let scope = scope::create(&self.crm.fitted.vars, &self.crm.profile.ext, self.order, key, outputs, &[]);
         let found = match self.crm.exchange(request.clone()).await {
             Ok(Heard::Answer(answer)) => self.reader(key, |reader| reader.found(step, find, &answer, &scope)),
             Ok(Heard::NotSent(detail)) => return On::Ends(not_sent(detail, None)),
@@ -238,12 +266,20 @@ impl Run<'_> {
         self.settle(step, key, Some(request), made).await
     }
 
-    async fn ticket(&self, step: &Step, key: ExternalKey, request: Rendered) -> On {
+    async fn ticket(&self, step: &Step, before: Option<&Saved>, outputs: &Outputs, saved: &[Saved]) -> On {
+        let key = self.order.key;
+        let (request, contents) = match self.with_files(step, before, outputs, saved).await {
+            Ok(ready) => ready,
+            Err(outcome) => return On::Ends(outcome),
+        };
+        if !self.store.is_ours() {
+            return On::Ends(not_sent("held up past its own lease before writing", None));
+        }
         let sent = Done { request: Some(request.clone()), outputs: None };
         if let Err(why) = self.store.save(&step.name, key, &sent).await {
             return On::Ends(not_sent(format!("the ticket's request cannot be stored: {why}"), None));
         }
-        let outcome = match self.crm.exchange(request.clone()).await {
+        let outcome = match self.crm.exchange_with(request.clone(), &contents).await {
             Ok(Heard::Answer(answer)) => self.crm.made(key, &self.order.marker, step, &answer),
             Ok(Heard::NotSent(detail)) => not_sent(detail, None),
             Ok(Heard::Lost(detail)) => Outcome::Lost { detail },

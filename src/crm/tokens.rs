@@ -303,7 +303,7 @@ fn wire(asking: Asking<'_>, refresh: &str) -> Result<Wire, NoToken> {
     let scope = scope::token(asking.vars, asking.secrets, refresh);
     let unfit = |why: String| NoToken::Refused(format!("no token can be asked for: {why}"));
     let rendered = request::render(&asking.auth.request, &scope::fixed(asking.vars), &scope);
-    let request::Rendered { method, url, headers, body } = rendered.map_err(|error| unfit(error.0))?;
+    let request::Rendered { method, url, headers, body, insets: _ } = rendered.map_err(|error| unfit(error.0))?;
     let basic = match &asking.auth.basic {
         Some((user, password)) => {
             let text = |template: &crate::catalog::profile::template::Template| template.text(&scope);
@@ -311,7 +311,7 @@ fn wire(asking: Asking<'_>, refresh: &str) -> Result<Wire, NoToken> {
         }
         None => None,
     };
-    Ok(Wire { method, url, headers, basic, body })
+    Ok(Wire { method, url, headers, basic, body, filled: None })
 }
 
 /// The words OAuth2 has for a refusal, or the status.

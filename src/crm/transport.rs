@@ -69,7 +69,7 @@ impl Transport {
     }
 
     fn build(&self, wire: Wire) -> Result<reqwest::Request, String> {
-        let Wire { method, url, headers, basic, body } = wire;
+        let Wire { method, url, headers, basic, body, filled } = wire;
         let method = Method::from_bytes(method.as_bytes()).map_err(|_| "a method HTTP does not know".to_owned())?;
         let mut map = HeaderMap::new();
         for (name, value) in headers {
@@ -81,7 +81,9 @@ impl Transport {
         if let Some((user, password)) = basic {
             request = request.basic_auth(user, Some(password));
         }
-        if let Some(body) = body {
+        if let Some(filled) = filled {
+            request = request.body(filled);
+        } else if let Some(body) = body {
             request = request.body(body);
         }
         request.build().map_err(|error| chain(&error.without_url()))

@@ -2,6 +2,7 @@
 
 use super::{
     Visit,
+    files::ends_files,
     screens::{Screens, Taken},
 };
 use crate::{
@@ -33,6 +34,9 @@ impl Visit<'_> {
         let Some(field) = draft.asked(&form).cloned().filter(|_| draft.state == DraftState::Filling) else {
             return self.summary_waits(&draft, &form, act).await;
         };
+        if matches!(field.kind, FieldKind::Files { .. }) {
+            return self.files_message(draft, &form, &field, act).await;
+        }
         if let Act::Text { text } = act {
             // The buttons in place of the keyboard send their labels as text, and may be pressed after their question.
             if *text == self.text(Key::DialogBack, &[]) {
@@ -56,7 +60,13 @@ impl Visit<'_> {
     }
 
     /// A reply to the open question: taken, or met with a hint and nothing changed.
-    async fn take(&self, mut draft: Draft, form: &Form, field: &Field, reply: &Reply) -> Result<Handled, StoreError> {
+    pub(super) async fn take(
+        &self,
+        mut draft: Draft,
+        form: &Form,
+        field: &Field,
+        reply: &Reply,
+    ) -> Result<Handled, StoreError> {
         let was = draft.revision;
         let offered = self.offered(form, field).await?;
         match validate(&offered, reply, self.now) {
@@ -125,7 +135,7 @@ impl Visit<'_> {
             self.changed_form(&draft, &form, was).await?;
             return toast(Key::TapFormChanged);
         }
-        if revision != was {
+        if revision != was && !ends_files(&draft, &form, wish) {
             return toast(Key::TapStale);
         }
         match wish {
@@ -155,6 +165,8 @@ impl Visit<'_> {
                 self.withdraw(draft, was).await?;
                 toast(Key::TapDone)
             }
+            Wish::Detach(n) => self.detach(draft, &form, n).await,
+            Wish::Attached(_) => self.files_done(draft, &form).await,
             Wish::Choose(_) | Wish::Skip | Wish::Agree | Wish::Refuse => {
                 let Some(field) = draft.asked(&form).cloned() else { return toast(Key::TapStale) };
                 let Some(reply) = pressed(&field, wish) else { return toast(Key::TapStale) };
@@ -163,7 +175,7 @@ impl Visit<'_> {
         }
     }
 
-    async fn go_back(&self, mut draft: Draft, form: &Form, was: i64) -> Result<Handled, StoreError> {
+    pub(super) async fn go_back(&self, mut draft: Draft, form: &Form, was: i64) -> Result<Handled, StoreError> {
         let left = draft.asked(form).is_some_and(is_phone);
         if draft.back(form) {
             drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;

@@ -5,6 +5,7 @@
 
 mod commands;
 mod confirm;
+mod files;
 mod fill;
 mod own;
 pub mod preview;

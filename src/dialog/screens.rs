@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use crate::{
     catalog::texts::{Key, Texts},
     domain::{
+        answer::{Answer, Answers},
+        attachment::Attachment,
         draft::{Draft, DraftState},
-        form::{Choice, Field, FieldKind, Form, summary_lines},
+        form::{Choice, Field, FieldKind, Form},
         notice::{Button, Keyboard, ReplyButton, Words},
     },
     telegram::{
@@ -77,6 +79,7 @@ impl Screens<'_> {
                 rows.push(vec![self.button(self.text(Key::DialogConsentYes), Wish::Agree)]);
                 rows.push(vec![self.button(self.text(Key::DialogConsentNo), Wish::Refuse)]);
             }
+            FieldKind::Files { max, .. } => return self.files(field, *max, text),
             FieldKind::Text { .. } | FieldKind::Email | FieldKind::Number { .. } | FieldKind::Date => {}
         }
         let mut last = Vec::new();
@@ -91,6 +94,72 @@ impl Screens<'_> {
             rows.push(last);
         }
         Words::with_buttons(text, rows)
+    }
+
+    /// What is attached so far, each with a button that takes it away, and the one that ends the question.
+    fn files(&self, field: &Field, max: u32, mut text: String) -> Words {
+        let attached = self.attached(field);
+        if attached.is_empty() {
+            let how = self.texts.say(self.lang, Key::DialogFilesHow, &[("max", &max.to_string())]);
+            text.push_str(&format!("\n\n{how}"));
+        } else {
+            text.push_str(&format!("\n\n{}", self.files_so_far(attached, max)));
+        }
+        Words::with_buttons(text, self.files_rows(field))
+    }
+
+    /// The same without the question, after a file that was sent; `lead` says what is wrong with it.
+    pub(super) fn files_state(&self, field: &Field, lead: Option<&str>) -> Words {
+        let FieldKind::Files { max, .. } = field.kind else { return Words::plain(String::new()) };
+        let attached = self.attached(field);
+        let state = match (attached.is_empty(), lead) {
+            (true, Some(lead)) => lead.to_owned(),
+            (true, None) => self.text(Key::DialogFilesNone),
+            (false, lead) => {
+                let lead = lead.map(|lead| format!("{lead}\n\n")).unwrap_or_default();
+                format!("{lead}{}", self.files_so_far(attached, max))
+            }
+        };
+        Words::with_buttons(state, self.files_rows(field))
+    }
+
+    fn files_rows(&self, field: &Field) -> Vec<Vec<Button>> {
+        let attached = self.attached(field);
+        let photo = self.text(Key::DialogFilePhoto);
+        let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let detach = |(at, file): (usize, &Attachment)| {
+            vec![self.button(short(&format!("✕ {}. {}", at + 1, file.label(&photo))), Wish::Detach(number(at)))]
+        };
+        let mut rows: Vec<_> = attached.iter().enumerate().map(detach).collect();
+        let mut last = Vec::new();
+        if !attached.is_empty() {
+            let place = self.form.fields.iter().position(|known| known.id == field.id).unwrap_or_default();
+            rows.push(vec![self.button(self.text(Key::DialogFilesDone), Wish::Attached(number(place)))]);
+        } else if field.optional {
+            last.push(self.button(self.text(Key::DialogSkip), Wish::Skip));
+        }
+        if self.has_before(field) {
+            last.push(self.button(self.text(Key::DialogBack), Wish::Back));
+        }
+        if !last.is_empty() {
+            rows.push(last);
+        }
+        rows
+    }
+
+    fn files_so_far(&self, attached: &[Attachment], max: u32) -> String {
+        let photo = self.text(Key::DialogFilePhoto);
+        let lines = attached.iter().enumerate().map(|(at, file)| format!("{}. {}", at + 1, file.label(&photo)));
+        let names = lines.collect::<Vec<_>>().join("\n");
+        let (count, max) = (attached.len().to_string(), max.to_string());
+        self.texts.say(self.lang, Key::DialogFilesSoFar, &[("count", &count), ("max", &max), ("names", &names)])
+    }
+
+    fn attached(&self, field: &Field) -> &[Attachment] {
+        match self.draft.answers.get(&field.id) {
+            Some(Answer::Files(files)) => files,
+            _ => &[],
+        }
     }
 
     /// A contact can only be shared by a button in place of the keyboard, which then carries the other wishes too.
@@ -151,9 +220,7 @@ impl Screens<'_> {
 
     /// Question and answer, one pair a paragraph.
     pub(super) fn lines(&self) -> String {
-        let lines = summary_lines(self.form, &self.draft.answers);
-        let lines: Vec<_> = lines.into_iter().map(|(ask, answer)| format!("{ask}\n{answer}")).collect();
-        lines.join("\n\n")
+        lines(self.texts, self.lang, self.form, &self.draft.answers)
     }
 
     /// What can be changed: a button for each answered question.
@@ -170,6 +237,24 @@ impl Screens<'_> {
         rows.push(vec![self.button(self.text(Key::DialogBack), Wish::Summary)]);
         Words::with_buttons(self.text(Key::DialogEditWhich), rows)
     }
+}
+
+/// Question and answer of everything asked, as the summary and the ticket show them.
+pub(super) fn lines(texts: &Texts, lang: &str, form: &Form, answers: &Answers) -> String {
+    let photo = texts.say(lang, Key::DialogFilePhoto, &[]);
+    let listed = |files: &[Attachment]| {
+        let names: Vec<_> = files.iter().map(|file| file.label(&photo)).collect();
+        let (count, names) = (files.len().to_string(), names.join(", "));
+        texts.say(lang, Key::DialogFilesListed, &[("count", &count), ("names", &names)])
+    };
+    let lines = form.asked(answers).into_iter().filter_map(|field| {
+        let shown = match answers.get(&field.id)? {
+            Answer::Files(files) => listed(files),
+            answer => answer.display(),
+        };
+        Some(format!("{}\n{shown}", field.ask))
+    });
+    lines.collect::<Vec<_>>().join("\n\n")
 }
 
 /// What a page of choices costs, a line each. A button carries the label alone: a phone would cut the price off.

@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use super::moment::Begins;
+use super::{
+    attachment::{self, Attachment},
+    moment::Begins,
+};
 use crate::clock::Timestamp;
 
 /// What a choice costs: whole units, as the form states them.
@@ -72,6 +75,8 @@ pub enum Answer {
     Number(i64),
     /// A day, `2026-12-07`.
     Date(String),
+    /// Files, in the order they were sent; at least one.
+    Files(Vec<Attachment>),
     /// An optional question passed over.
     Skipped,
 }
@@ -102,6 +107,7 @@ impl Answer {
             Self::Choice { label, .. } | Self::Slot { label, .. } => label.clone(),
             Self::Consent { version, at } => format!("{at} ({version})"),
             Self::Number(number) => number.to_string(),
+            Self::Files(files) => attachment::names(files),
             Self::Skipped => String::new(),
         }
     }

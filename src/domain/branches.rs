@@ -130,7 +130,7 @@ fn written(kind: &FieldKind, literal: &str) -> Option<Answer> {
         FieldKind::Email => Some(Answer::Email(literal.to_owned())),
         FieldKind::Date => Some(Answer::Date(literal.to_owned())),
         FieldKind::Number { .. } => literal.parse().ok().map(Answer::Number),
-        FieldKind::Choice { .. } | FieldKind::Slot { .. } | FieldKind::Consent { .. } => None,
+        FieldKind::Choice { .. } | FieldKind::Slot { .. } | FieldKind::Consent { .. } | FieldKind::Files { .. } => None,
     }
 }
 

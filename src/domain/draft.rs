@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     answer::{Answer, Answers},
+    attachment::Attachment,
     form::{Field, FieldKind, Form},
 };
 use crate::ids::{BotId, ChatId, ConfirmVersion, DraftId, UserId};
@@ -114,6 +115,16 @@ impl Draft {
     pub fn answer(&mut self, form: &Form, field: &str, answer: Answer) {
         self.answers.set(field, answer);
         self.go_on(form);
+    }
+
+    /// Keeps the files sent to the open question so far, which stays open; no answer where there are none.
+    pub fn attach(&mut self, field: &str, files: Vec<Attachment>) {
+        if files.is_empty() {
+            self.answers.remove(field);
+        } else {
+            self.answers.set(field, Answer::Files(files));
+        }
+        self.revision += 1;
     }
 
     /// Opens the question before the open one, or before the summary. A question opened from the summary leads back to
@@ -232,6 +243,10 @@ fn refit(field: &Field, answer: &Answer) -> Option<Answer> {
         }
         (FieldKind::Text { max, .. }, Answer::Text(text)) => {
             (text.chars().count() <= *max as usize).then(|| answer.clone())
+        }
+        (FieldKind::Files { max, max_size, types }, Answer::Files(files)) => {
+            let fits = |file: &Attachment| file.is_one_of(types) && !file.is_larger_than(*max_size);
+            (files.len() <= *max as usize && files.iter().all(fits)).then(|| answer.clone())
         }
         (FieldKind::Phone { .. }, Answer::Phone(_))
         | (FieldKind::Email, Answer::Email(_))

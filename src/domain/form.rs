@@ -114,6 +114,15 @@ pub enum FieldKind {
     },
     /// A day.
     Date,
+    /// Photos and documents.
+    Files {
+        /// Most of them, 1 to [`MOST_FILES`](super::attachment::MOST_FILES).
+        max: u32,
+        /// The largest, in megabytes, up to [`LARGEST_FILE`](super::attachment::LARGEST_FILE).
+        max_size: u32,
+        /// Media types taken, such as `image/*`; any where there are none.
+        types: Vec<String>,
+    },
 }
 
 /// One choice of a field.

@@ -1,5 +1,6 @@
 //! What a person did, as far as it concerns us: everything that can arrive, in one list.
 
+use super::attachment::Attachment;
 use crate::{
     clock::Timestamp,
     ids::{ChatId, MessageId, UserId},
@@ -89,6 +90,8 @@ pub enum Act {
         kind: &'static str,
         /// Items of one album share it.
         album: Option<String>,
+        /// The photo in its largest size, or the document.
+        file: Option<Attachment>,
     },
     /// A button was pressed.
     Tap {

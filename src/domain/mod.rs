@@ -9,6 +9,7 @@ pub mod draft;
 pub mod form;
 
 pub mod answer;
+pub mod attachment;
 pub mod blank;
 pub mod condition;
 pub mod moment;

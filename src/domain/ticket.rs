@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::attachment::Attachment;
 use crate::ids::{ExternalKey, Marker};
 
 /// The ticket as rendered from a confirmed draft, frozen with its operation: every attempt sends exactly this.
@@ -21,6 +22,9 @@ pub struct TicketOrder {
     pub contact: Contact,
     /// Further fields by the profile's name or number for them; empty ones are left out before they get here.
     pub fields: BTreeMap<String, String>,
+    /// What the requester attached, in the order of the questions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Attachment>,
 }
 
 /// The requester as the CRM sees them; what was not asked or was skipped is absent.

@@ -2,6 +2,7 @@
 
 use super::{
     answer::Answer,
+    attachment::Attachment,
     blank,
     form::{Choice, Field, FieldKind, LONGEST_TEXT, Slot},
     phone,
@@ -28,6 +29,8 @@ pub enum Reply {
     Consent(bool),
     /// The skip button.
     Skip,
+    /// One photo or document.
+    File(Attachment),
     /// Anything else, by its kind: `photo`, `voice`, `sticker`, …
     Other(String),
 }
@@ -79,6 +82,23 @@ pub enum Hint {
     },
     /// No day of the calendar.
     NotADate,
+    /// This question is answered with photos and documents.
+    FilesWanted,
+    /// A file larger than the question takes.
+    FileTooLarge {
+        /// Largest, in megabytes.
+        max: u32,
+    },
+    /// A file of a type the question does not take.
+    FileType {
+        /// The types it takes.
+        types: Vec<String>,
+    },
+    /// More files than the question takes.
+    TooManyFiles {
+        /// Most.
+        max: u32,
+    },
     /// This question cannot be passed over.
     CannotSkip,
 }
@@ -123,6 +143,12 @@ pub fn validate(field: &Field, reply: &Reply, now: Timestamp) -> Result<Answer, 
             if inside { Ok(Answer::Number(number)) } else { Err(Hint::OutOfRange { min: *min, max: *max }) }
         }
         FieldKind::Date => date(seen(reply)?).map(Answer::Date).ok_or(Hint::NotADate),
+        FieldKind::Files { max_size, types, .. } => match reply {
+            Reply::File(file) if !file.is_one_of(types) => Err(Hint::FileType { types: types.clone() }),
+            Reply::File(file) if file.is_larger_than(*max_size) => Err(Hint::FileTooLarge { max: *max_size }),
+            Reply::File(file) => Ok(Answer::Files(vec![file.clone()])),
+            _ => Err(Hint::FilesWanted),
+        },
     }
 }
 
@@ -132,6 +158,13 @@ fn words(reply: &Reply) -> Result<&str, Hint> {
         Reply::Text(text) => return Ok(text),
         Reply::Other(kind) => kind.as_str(),
         Reply::Contact { .. } => "contact",
+        Reply::File(file) => {
+            if file.name.is_none() {
+                "photo"
+            } else {
+                "document"
+            }
+        }
         Reply::Choice(_) | Reply::Slot(_) | Reply::Consent(_) | Reply::Skip => "button",
     };
     Err(Hint::TextWanted { got: got.to_owned() })

@@ -31,16 +31,16 @@ pub(super) struct Reply {
     pub(super) content_type: &'static str,
     /// Seconds.
     pub(super) retry_after: Option<u64>,
-    pub(super) body: String,
+    pub(super) body: Bytes,
     /// The word for the call log.
     pub(super) outcome: &'static str,
 }
 
 impl Reply {
     /// A JSON answer; "ok" in the log below 400, "error" from there.
-    pub(super) fn json(status: u16, body: String) -> Self {
+    pub(super) fn json(status: u16, body: impl Into<Bytes>) -> Self {
         let outcome = if status < 400 { "ok" } else { "error" };
-        Self { status, content_type: "application/json", retry_after: None, body, outcome }
+        Self { status, content_type: "application/json", retry_after: None, body: body.into(), outcome }
     }
 
     fn html(status: u16, body: &str) -> Self {
@@ -235,14 +235,16 @@ fn error<C: Call>(call: &C, rule: &Rule, status: u16) -> Reply {
     }
     match &rule.body {
         None => own,
-        Some(Value::String(text)) => Reply { body: text.clone(), content_type: "text/plain; charset=utf-8", ..own },
-        Some(other) => Reply { body: other.to_string(), ..own },
+        Some(Value::String(text)) => {
+            Reply { body: text.clone().into(), content_type: "text/plain; charset=utf-8", ..own }
+        }
+        Some(other) => Reply { body: other.to_string().into(), ..own },
     }
 }
 
 /// The full length is announced and half of it sent; the pause in between makes sure that this half leaves.
 fn half(reply: &Reply) -> Response {
-    let sent = Bytes::copy_from_slice(&reply.body.as_bytes()[..reply.body.len() / 2]);
+    let sent = reply.body.slice(..reply.body.len() / 2);
     let parts = stream::unfold(Some(sent), |state| async move {
         match state {
             Some(bytes) if !bytes.is_empty() => Some((Ok(bytes), Some(Bytes::new()))),

@@ -59,6 +59,23 @@ pub async fn save<C: ConnectionTrait>(db: &C, operation: OperationId, step: &Ste
     Ok(())
 }
 
+/// Stores a step unless something is stored of it: whether this was the first.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn begin<C: ConnectionTrait>(db: &C, operation: OperationId, step: &StepRow) -> Result<bool, StoreError> {
+    use operation_steps::Column;
+    let row = operation_steps::ActiveModel {
+        operation_id: Set(operation.0),
+        step: Set(step.step.clone()),
+        key: Set(step.key),
+        output: Set(step.output.clone()),
+        at: Set(step.at.0),
+    };
+    let skip = OnConflict::columns([Column::OperationId, Column::Step]).do_nothing().to_owned();
+    Ok(operation_steps::Entity::insert(row).on_conflict(skip).exec_without_returning(db).await? == 1)
+}
+
 /// Erases what is stored of an operation's steps. Returns how many there were.
 ///
 /// # Errors

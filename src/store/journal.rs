@@ -15,6 +15,9 @@ use crate::{
 /// The event of a further tap on a version that was confirmed before.
 pub const TAPPED_AGAIN: &str = "tapped_again";
 
+/// The event of a file that is not with its ticket: which one, counted from 1, and why.
+pub const FILE_LEFT_OUT: &str = "file_left_out";
+
 /// The event that names the update behind a confirmation or decision.
 pub const BY_UPDATE: &str = "by_update";
 

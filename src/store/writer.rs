@@ -10,6 +10,8 @@
 //! all that follows would be "committed" inside of it, for nobody. So a transaction that can be neither committed nor
 //! undone takes its connection with it.
 
+mod door;
+
 use std::{
     any::Any,
     panic::AssertUnwindSafe,
@@ -23,8 +25,9 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use sea_orm::{DatabaseConnection, DatabaseTransaction, DbBackend, TransactionTrait as _};
 use tokio::sync::{Notify, mpsc, oneshot};
 
+use self::door::Door;
 use super::{
-    StoreError, backend,
+    StoreError,
     inbox::{self, Arrival, Arrivals, Claimed},
 };
 use crate::points::Points;
@@ -185,57 +188,6 @@ fn commits(door: &Arc<Door>, committed: &Arc<Notify>) -> (mpsc::Sender<Waiting>,
         }
     });
     (way, Task(task))
-}
-
-/// Where transactions are begun, and who watches them.
-struct Door {
-    connection: DatabaseConnection,
-    pooled: bool,
-    points: Points,
-    /// A transaction could be neither committed nor undone: nobody knows what the connection is in.
-    distrusted: AtomicBool,
-    stuck: Arc<AtomicBool>,
-}
-
-impl Door {
-    /// Begins a transaction on a connection that can be trusted.
-    async fn begin(&self) -> Result<DatabaseTransaction, StoreError> {
-        self.renew().await?;
-        backend::begin(&self.connection, self.pooled).await
-    }
-
-    async fn renew(&self) -> Result<(), StoreError> {
-        if self.distrusted.load(Ordering::Relaxed) {
-            backend::renew(&self.connection).await?;
-            self.distrusted.store(false, Ordering::Relaxed);
-        }
-        Ok(())
-    }
-
-    async fn commit(&self, tx: DatabaseTransaction) -> Result<(), StoreError> {
-        let done = tx.commit().await;
-        if done.is_err() {
-            self.distrusted.store(true, Ordering::Relaxed);
-        }
-        Ok(done?)
-    }
-
-    async fn undo(&self, tx: DatabaseTransaction) {
-        if let Err(error) = tx.rollback().await {
-            tracing::debug!(%error, "a transaction could not be undone: its connection is given up");
-            self.distrusted.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Keeps in mind whether the database takes anything.
-    fn note<T>(&self, outcome: &Result<T, StoreError>) {
-        match outcome {
-            Ok(_) => self.stuck.store(false, Ordering::Relaxed),
-            Err(StoreError::Unavailable(_)) => self.stuck.store(true, Ordering::Relaxed),
-            // The work's own fault says nothing of the database.
-            Err(_) => {}
-        }
-    }
 }
 
 async fn commit_group(door: &Door, group: Vec<Waiting>) {

@@ -116,6 +116,10 @@ pub enum Wish {
     Summary,
     /// Withdraw the draft.
     Cancel,
+    /// Take the n-th attached file of the open question away.
+    Detach(u32),
+    /// All files of the n-th field of the form are attached.
+    Attached(u32),
 }
 
 /// What staff want of a case.
@@ -217,6 +221,8 @@ impl Intent {
                     Wish::Edit(n) => ('e', Some(*n)),
                     Wish::Summary => ('u', None),
                     Wish::Cancel => ('x', None),
+                    Wish::Detach(n) => ('d', Some(*n)),
+                    Wish::Attached(n) => ('a', Some(*n)),
                 };
                 let number = number.map(|n| format!(".{n}")).unwrap_or_default();
                 format!("{letter}{}.{revision}{number}", draft.0.simple())
@@ -285,6 +291,8 @@ impl Intent {
                     ('m', None) => Wish::Menu,
                     ('u', None) => Wish::Summary,
                     ('x', None) => Wish::Cancel,
+                    ('d', Some(n)) => Wish::Detach(n),
+                    ('a', Some(n)) => Wish::Attached(n),
                     _ => return None,
                 };
                 Self::Draft { draft, revision, wish }
@@ -314,6 +322,8 @@ mod tests {
             any::<u32>().prop_map(Wish::Choose),
             any::<u32>().prop_map(Wish::Page),
             any::<u32>().prop_map(Wish::Edit),
+            any::<u32>().prop_map(Wish::Detach),
+            any::<u32>().prop_map(Wish::Attached),
             prop::sample::select(vec![
                 Wish::Skip,
                 Wish::Back,

@@ -18,10 +18,10 @@ const ANSWER_LIMIT: usize = 16 * 1024 * 1024;
 /// A Bot API server and our token for it.
 #[derive(Clone)]
 pub struct Telegram {
-    calls: Client,
+    pub(super) calls: Client,
     polls: Client,
-    base: String,
-    token: SecretString,
+    pub(super) base: String,
+    pub(super) token: SecretString,
 }
 
 impl std::fmt::Debug for Telegram {
@@ -110,7 +110,7 @@ impl Telegram {
 }
 
 /// The error and its causes in one line; the address, and with it the token, was taken off before.
-fn describe(error: &reqwest::Error) -> String {
+pub(super) fn describe(error: &reqwest::Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {

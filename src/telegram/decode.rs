@@ -7,7 +7,10 @@ use serde_json::Value;
 
 use crate::{
     clock::Timestamp,
-    domain::input::{Act, Chat, ChatKind, Input, Person},
+    domain::{
+        attachment::{Attachment, clean_mime, clean_name},
+        input::{Act, Chat, ChatKind, Input, Person},
+    },
     ids::{ChatId, MessageId, UpdateId, UserId},
 };
 
@@ -62,6 +65,9 @@ const MEDIA: [(&str, &str); 18] = [
     ("giveaway", "other"),
     ("web_app_data", "other"),
 ];
+
+/// Longer than any file id has been: a bound on what is kept of one.
+const FILE_ID_LIMIT: usize = 512;
 
 /// The number of an update and whose turn it is: the sender's number, or the chat's, or 0.
 ///
@@ -166,12 +172,32 @@ fn from_message(message: &Value) -> Input {
     } else {
         let kind = MEDIA.iter().find(|(key, _)| message.get(key).is_some()).map_or("other", |(_, word)| word);
         let album = message.get("media_group_id").and_then(Value::as_str).map(str::to_owned);
-        Act::Media { kind, album }
+        Act::Media { kind, album, file: attached(message) }
     };
     let reply_to = walk(message, &["reply_to_message", "message_id"]).and_then(Value::as_i64).map(MessageId);
     // Telegram writes whole seconds.
     let sent_at = message.get("date").and_then(Value::as_i64).map(|date| Timestamp(date.saturating_mul(1_000)));
     Input { from, chat, reply_to, sent_at, act }
+}
+
+/// A photo in its largest size, or a document. What has no proper ids cannot be asked for later, so it is none.
+fn attached(message: &Value) -> Option<Attachment> {
+    let area = |size: &&Value| {
+        let side = |name: &str| size.get(name).and_then(Value::as_u64).unwrap_or(0);
+        side("width").saturating_mul(side("height"))
+    };
+    let photo = message.get("photo").and_then(Value::as_array).and_then(|sizes| sizes.iter().max_by_key(area));
+    let file = photo.or_else(|| message.get("document"))?;
+    let text = |name: &str| file.get(name).and_then(Value::as_str);
+    let id = |name: &str| text(name).filter(|id| (1..=FILE_ID_LIMIT).contains(&id.len())).map(str::to_owned);
+    let document = photo.is_none();
+    Some(Attachment {
+        file_id: id("file_id")?,
+        unique_id: id("file_unique_id")?,
+        name: document.then(|| text("file_name").and_then(clean_name).unwrap_or_else(|| "file".to_owned())),
+        size: file.get("file_size").and_then(Value::as_u64),
+        mime: if document { clean_mime(text("mime_type")) } else { "image/jpeg".to_owned() },
+    })
 }
 
 /// A command starts with a slash and a name of Latin letters, digits and underscores; anything else is text.
@@ -354,6 +380,35 @@ mod tests {
         ] {
             assert_eq!(act(&message(&json!({"text": text}))), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_photo_is_taken_in_its_largest_size_and_a_document_by_its_cleaned_name() {
+        let size = |id: &str, side: u32| json!({"file_id": id, "file_unique_id": "u", "width": side, "height": side, "file_size": 9});
+        let file = |extra: &Value| match act(&message(extra)) {
+            Act::Media { file, .. } => file,
+            other => panic!("{other:?}"),
+        };
+        let photo = file(&json!({"photo": [size("s", 90), size("x", 1280), size("m", 320)]})).unwrap();
+        assert_eq!(
+            (photo.file_id.as_str(), photo.name, photo.mime.as_str(), photo.size),
+            ("x", None, "image/jpeg", Some(9))
+        );
+        let document = json!({"file_id": "d", "file_unique_id": "u", "file_name": "../a\u{202e}b.pdf", "mime_type": "Application/PDF"});
+        let document = file(&json!({"document": document})).unwrap();
+        assert_eq!(
+            (document.name.as_deref(), document.mime.as_str(), document.size),
+            (Some("ab.pdf"), "application/pdf", None)
+        );
+        for nothing in [
+            json!({"photo": []}),
+            json!({"document": {"file_id": 5}}),
+            json!({"voice": {"file_id": "v", "file_unique_id": "u"}}),
+        ] {
+            assert_eq!(file(&nothing), None, "{nothing}");
+        }
+        let endless = "f".repeat(10_000);
+        assert_eq!(file(&json!({"document": {"file_id": endless, "file_unique_id": "u"}})), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod answer;
 pub mod button;
 pub mod client;
 pub mod decode;
+pub mod files;
 pub mod render;
 pub mod update;
 pub mod verdict;

@@ -52,7 +52,11 @@ impl Worker {
             return Ok(false);
         }
         let Ok(prepared) = self.prepared(stored)? else { return Ok(false) };
-        let admission = self.limiter.lock().unwrap_or_else(PoisonError::into_inner).admit(now, self.crm.cost().create);
+        let admission = self
+            .limiter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .admit(now, self.crm.cost_of(stored.order.as_ref()));
         if !matches!(admission, Admission::Go) {
             return Ok(false);
         }

@@ -10,11 +10,12 @@ use crate::{
         steps::{Done, Saved, StepStore},
         tokens::TokenStore,
     },
+    domain::attachment::LeftOut,
     ids::{ExternalKey, OperationId},
     store::{
         Store, StoreError,
         crm_steps::{self as steps, StepRow},
-        leases, settings, to_json,
+        journal, leases, settings, to_json,
     },
 };
 
@@ -26,6 +27,8 @@ pub(super) struct OperationSteps {
     pub(super) began: Timestamp,
     pub(super) last_start: Timestamp,
     pub(super) clock: Arc<dyn Clock>,
+    /// Whether the request may be made anew where it cannot go out as it was.
+    pub(super) may_differ: bool,
 }
 
 impl StepStore for OperationSteps {
@@ -58,6 +61,42 @@ impl StepStore for OperationSteps {
             Ok(())
         }
         .boxed()
+    }
+
+    fn begin(&self, step: &str, key: ExternalKey) -> BoxFuture<'_, Result<bool, String>> {
+        let row = to_json(&Done { request: None, outputs: None })
+            .map(|output| Arc::new(StepRow { step: step.to_owned(), key: key.0, output, at: self.clock.now() }));
+        let operation = self.operation;
+        async move {
+            let row = row.map_err(in_words)?;
+            let write = self.store.write(move |tx| {
+                let row = Arc::clone(&row);
+                async move { steps::begin(tx.as_ref(), operation, &row).await }
+            });
+            let fresh = write.await.map_err(in_words)?;
+            self.store.points().pass("crm.step").await;
+            Ok(fresh)
+        }
+        .boxed()
+    }
+
+    fn note(&self, file: usize, why: LeftOut) -> BoxFuture<'_, ()> {
+        let (operation, now) = (self.operation, self.clock.now());
+        async move {
+            tracing::warn!(operation.id = %operation, file, why = why.name(), "a file is not with its ticket");
+            let write = self.store.write(move |tx| async move {
+                let detail = Some(format!("{file} {}", why.name()));
+                journal::note(tx.as_ref(), Some(operation), journal::FILE_LEFT_OUT, None, detail, now).await
+            });
+            if let Err(error) = write.await {
+                tracing::warn!(operation.id = %operation, %error, "that a file is not with its ticket could not be stored");
+            }
+        }
+        .boxed()
+    }
+
+    fn may_differ(&self) -> bool {
+        self.may_differ
     }
 
     fn is_ours(&self) -> bool {

@@ -37,6 +37,11 @@ impl Worker {
         {
             return self.give_up_looking(&stored).await;
         }
+        if let Look::Found { tickets } = &look
+            && let ([ticket], State::Unknown { .. }) = (tickets.as_slice(), &stored.operation.state)
+        {
+            self.attach(&stored, ticket).await;
+        }
         let (event, detail) = match look {
             Look::Found { tickets } => (Event::Found { tickets, asked_at }, None),
             Look::Missed => (Event::Missed { asked_at }, None),
@@ -78,6 +83,7 @@ impl Worker {
     /// sees whose the ticket is.
     async fn link(&self, stored: Stored, ticket: Ticket) -> Result<Did, StoreError> {
         self.store.points().pass("crm.link").await;
+        self.attach(&stored, &ticket).await;
         let now = self.clock.now();
         let (bot, id, rev) = (self.bot, stored.operation.id, stored.rev);
         let (policy, author) = (Arc::clone(&self.policy), Arc::new(self.author.clone()));

@@ -6,6 +6,7 @@
 mod begin;
 mod clockwork;
 mod echo;
+mod files;
 mod kept;
 mod look;
 pub mod outage;
@@ -47,6 +48,7 @@ use crate::{
 };
 
 pub use begin::{AtTap, Begun};
+pub use files::TelegramFiles;
 pub use kept::SharedTokens;
 pub use rest::Resting;
 
@@ -263,8 +265,9 @@ impl Worker {
             action => action,
         };
         let cost = self.crm.cost();
+        let create = self.crm.cost_of(stored.order.as_ref());
         match action {
-            NextAction::Send => match self.admit(true, urgent, cost.create).await? {
+            NextAction::Send => match self.admit(true, urgent, create).await? {
                 Some(at) => Ok(Did::Held(at)),
                 None => self.send(stored).await,
             },

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, atomic::Ordering};
 
-use super::{Did, Worker, kept::OperationSteps};
+use super::{Did, Worker};
 use crate::{
     clock::Timestamp,
     crm::{Prepared, limiter::Sign},
@@ -79,14 +79,6 @@ impl Worker {
             self.read_back(&stored, ticket).await?;
         }
         Ok(Did::Moved)
-    }
-
-    /// Where this attempt keeps what its steps give.
-    fn steps(&self, stored: &Stored, began: Timestamp, lease_end: Timestamp) -> OperationSteps {
-        let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
-        // A step that could not end within the lease is left to the next attempt.
-        let last_start = lease_end.minus(self.policy.request_timeout);
-        OperationSteps { store, operation: stored.operation.id, began, last_start, clock }
     }
 
     /// The request of the first attempt, or a fresh one; a reason in words when the order fits no request.

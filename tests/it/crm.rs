@@ -65,6 +65,7 @@ fn order() -> TicketOrder {
         body: "Тема: налоги\n\u{202e}обратно\u{202c} 👩‍👩‍👧 \"кавычки\" \\ {{ no }} {auth}".to_owned(),
         contact: Contact { name: Some("Анна".to_owned()), phone: Some("+79991234567".to_owned()), email: None },
         fields: BTreeMap::from([("topic".to_owned(), "tax".to_owned())]),
+        files: Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! One binary for all tests of the whole product, so that it links once.
 #![expect(unreachable_pub, reason = "a test binary has no outside; `pub` here means beyond its own file")]
 
+mod attachments;
 mod away;
 mod bad_input;
 mod browser;

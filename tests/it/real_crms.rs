@@ -90,6 +90,7 @@ fn order(number: u32) -> TicketOrder {
         body: format!("Строка\nещё 👩‍👩‍👧 \"кавычки\" \\ {}", Marker::of(key)),
         contact: Contact { name: Some("Анна".to_owned()), phone: Some("+79991234567".to_owned()), email: None },
         fields: BTreeMap::new(),
+        files: Vec::new(),
     }
 }
 
@@ -135,6 +136,23 @@ impl<'r> Bench<'r> {
             _ => String::new(),
         };
         (newest.operation.key, newest.operation.state.name().to_owned(), number)
+    }
+
+    /// One ticket with one photo, through the whole product; the server's own database counts both.
+    async fn photo(&mut self, attached: &str) {
+        let (files, before, creates) = (self.server.number(attached).await, self.tickets().await, self.line.creates());
+        self.world.change_form(|_| crate::attachments::FORM.to_owned());
+        self.world.restart().await;
+        self.world.type_text(ANNA, "/start").await;
+        self.world.type_text(ANNA, "Анна").await;
+        self.world.act(ANNA, "photo", serde_json::json!({})).await;
+        self.world.settle().await;
+        self.world.tap(ANNA, "Готово").await;
+        self.world.type_text(ANNA, "всё").await;
+        self.world.tap(ANNA, SUBMIT).await;
+        self.world.pass(Duration::from_secs(600)).await;
+        self.settled("with a photo", before, creates, 1).await;
+        assert_eq!(self.server.number(attached).await - files, 1, "the photo is with its ticket");
     }
 
     /// Applies once and lets time pass until all is settled; the CRM must hold one ticket more, the person know its number.

@@ -10,6 +10,7 @@ use crate::{
     },
     domain::{
         answer::Price,
+        attachment::{LARGEST_FILE, MOST_FILES, is_mime},
         condition::{Condition, RESERVED},
         form::{Choice, Field, FieldKind, FormVersion, LONGEST_LABEL, LONGEST_TEXT, MOST_CHOICES, Slot},
         moment::Begins,
@@ -24,6 +25,9 @@ const LONGEST_CONSENT: usize = 2500;
 /// Bounds of a number where a form does not say: what a form means by "a number", and readable in a hint.
 const NUMBER: std::ops::RangeInclusive<i64> = -1_000_000_000..=1_000_000_000;
 
+/// Most files of a question that does not say.
+const FILES: u32 = 5;
+
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
@@ -34,9 +38,10 @@ enum Kind {
     Consent,
     Number,
     Date,
+    Files,
 }
 
-const KINDS: [(&str, Kind); 8] = [
+const KINDS: [(&str, Kind); 9] = [
     ("text", Kind::Text),
     ("phone", Kind::Phone),
     ("email", Kind::Email),
@@ -45,6 +50,7 @@ const KINDS: [(&str, Kind); 8] = [
     ("consent", Kind::Consent),
     ("number", Kind::Number),
     ("date", Kind::Date),
+    ("files", Kind::Files),
 ];
 
 /// Where a field stands among the others.
@@ -140,7 +146,31 @@ fn kind(section: &Section<'_>, kind: Kind, terms: Terms<'_>) -> Option<FieldKind
             FieldKind::Number { min, max }
         }
         Kind::Date => FieldKind::Date,
+        Kind::Files => {
+            let max = section.int("max", 1..=i64::from(MOST_FILES)).unwrap_or(i64::from(FILES));
+            let max_size = section.int("max_size", 1..=i64::from(LARGEST_FILE)).unwrap_or(i64::from(LARGEST_FILE));
+            let types = types(section);
+            FieldKind::Files { max: u32::try_from(max).ok()?, max_size: u32::try_from(max_size).ok()?, types }
+        }
     })
+}
+
+/// The media types of files a question takes.
+fn types(section: &Section<'_>) -> Vec<String> {
+    let Some(item) = section.take("types") else { return Vec::new() };
+    let Some(items) = item.items() else { return Vec::new() };
+    if items.is_empty() {
+        item.error("`types` takes no file at all", "leave it out for any file");
+    }
+    let read = |item: &Item<'_>| {
+        let text = item.string()?;
+        let fits = is_mime(&text);
+        if !fits {
+            item.error(format!("`{text}` is no media type"), "\"image/*\", \"application/pdf\", in small letters");
+        }
+        fits.then_some(text)
+    };
+    items.iter().filter_map(read).collect()
 }
 
 fn ordered(section: &Section<'_>, min: i64, max: i64) {

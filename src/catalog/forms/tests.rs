@@ -15,6 +15,29 @@ fn the_shipped_form_loads() {
 }
 
 #[test]
+fn a_question_for_files_says_how_many_how_large_and_which() {
+    let text = include_str!("../../../templates/forms/consultation.toml");
+    let with = |more: &str| {
+        let field = format!("[[field]]\nid = \"papers\"\nkind = \"files\"\nask = \"?\"\n{more}\n[ticket]");
+        text.replacen("[ticket]", &field, 1)
+    };
+    let mut problems = Problems::new();
+    let form = load("f.toml", &with("types = [\"image/*\"]"), &mut problems).unwrap_or_else(|| panic!("{problems}"));
+    let kind = form.field("papers").map(|field| field.kind.clone());
+    assert_eq!(kind, Some(FieldKind::Files { max: 5, max_size: 20, types: vec!["image/*".to_owned()] }));
+    for (wrong, said) in [
+        ("max = 11", "max"),
+        ("max_size = 21", "max_size"),
+        ("types = []", "`types` takes no file at all"),
+        ("types = [\"PDF\"]", "`PDF` is no media type"),
+        ("region = \"RU\"", "region"),
+    ] {
+        let told = refused(&with(wrong));
+        assert!(told.contains(said) && told.starts_with("f.toml:"), "{wrong}: {told}");
+    }
+}
+
+#[test]
 fn a_slot_that_is_a_time_is_a_moment_in_the_form_s_zone() {
     let text = include_str!("../../../templates/forms/consultation.toml");
     let loaded = |text: &str| {

@@ -8,6 +8,7 @@ use crate::{
     config::nearest,
     domain::{
         answer::{Answer, Answers},
+        attachment::Attachment,
         form::{Choice, Field, FieldKind, Slot},
     },
 };
@@ -152,5 +153,12 @@ fn sample(kind: &FieldKind) -> Answer {
         FieldKind::Consent { version, .. } => Answer::Consent { version: version.clone(), at: Timestamp(0) },
         FieldKind::Number { min, .. } => Answer::Number(*min),
         FieldKind::Date => Answer::Date("2026-12-07".to_owned()),
+        FieldKind::Files { .. } => Answer::Files(vec![Attachment {
+            file_id: "sample".to_owned(),
+            unique_id: "sample".to_owned(),
+            name: None,
+            size: Some(1_000),
+            mime: "image/jpeg".to_owned(),
+        }]),
     }
 }

@@ -1,6 +1,7 @@
 //! What must hold between the parts of a profile: a promise needs its proof, a rule needs what it reads.
 
 mod answers;
+mod files;
 mod wires;
 
 use self::wires::templates;
@@ -49,6 +50,7 @@ pub(super) fn whole(document: &Document<'_>, profile: &Profile) {
     }
     answers::whole(&root, profile);
     wires::whole(&root, profile);
+    files::whole(&root, profile);
 }
 
 fn promise(root: &Section<'_>, head: &Section<'_>, profile: &Profile) {

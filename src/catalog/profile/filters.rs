@@ -21,6 +21,7 @@ pub(super) fn add_to(engine: &mut Environment<'_>) {
     engine.add_filter("one_zero", |on: bool| if on { "1" } else { "0" });
     engine.add_filter("pairs", pairs);
     engine.add_filter("with", with);
+    engine.add_filter("each", each);
     engine.add_filter("ticket_sql", |text: String| quoted(&text, '\'', &['\\', '\'']));
     engine.add_filter("soql", |text: String| quoted(&text, '\'', &['\\', '\'', '"']));
     engine.add_filter("coql", |text: String| quoted(&text, '\'', &['\\', '\'']));
@@ -82,6 +83,30 @@ fn pairs(map: Value, name: &str, value: &str, number: Option<bool>) -> Result<Va
     Ok(Value::from(list))
 }
 
+/// A list of maps with other names: `files | each({'data': 'content'})`; one of their values alone by its name:
+/// `files | each('token')`. An empty list stays one.
+fn each(list: Value, shape: Value) -> Result<Value, Error> {
+    let mut out = Vec::new();
+    if list.is_undefined() || list.is_none() {
+        return Ok(Value::from(out));
+    }
+    for one in list.try_iter()? {
+        if shape.as_str().is_some() {
+            out.push(one.get_item(&shape)?);
+            continue;
+        }
+        if shape.kind() != ValueKind::Map {
+            return Err(Error::new(ErrorKind::InvalidOperation, "each takes a name, or a map of names"));
+        }
+        let mut pairs = Vec::new();
+        for name in shape.try_iter()? {
+            pairs.push((name.to_string(), one.get_item(&shape.get_item(&name)?)?));
+        }
+        out.push(Value::from_pairs(pairs));
+    }
+    Ok(Value::from(out))
+}
+
 /// A map with one more name in it; nothing is a map without names.
 fn with(map: Value, name: Value, value: Value) -> Result<Value, Error> {
     let mut pairs = Vec::new();
@@ -112,6 +137,7 @@ mod tests {
         let scope = Scope::new(&json!({
             "phone": "+7 (999) 123-45-67", "text": "Ёж & <ёлка>\nещё", "quote": "O'Re\"il\\ly\n", "on": true,
             "fields": {"25": "a", "topic": "b"},
+            "files": [{"name": "a.jpg", "content": "AA=="}, {"name": "b", "content": ""}],
         }));
         let cases = [
             ("{{ phone | digits }}", json!("79991234567")),
@@ -131,6 +157,11 @@ mod tests {
                 json!([{"id": 25, "value": "a"}, {"id": "topic", "value": "b"}]),
             ),
             ("{{ fields | with('cf', phone | digits) }}", json!({"25": "a", "topic": "b", "cf": "79991234567"})),
+            ("{{ files | each('name') }}", json!(["a.jpg", "b"])),
+            (
+                "{{ files | each({'mime-name': 'name', 'data': 'content'}) }}",
+                json!([{"mime-name": "a.jpg", "data": "AA=="}, {"mime-name": "b", "data": ""}]),
+            ),
             ("{{ absent | with('cf', 'x') | with('none', absent) }}", json!({"cf": "x"})),
             ("{{ fields | pairs('id', 'value') }}", json!([{"id": "25", "value": "a"}, {"id": "topic", "value": "b"}])),
         ];

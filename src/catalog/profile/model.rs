@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::Value as Json;
 
+mod attachments;
 mod auth;
 mod lookup;
 mod step;
@@ -15,6 +16,7 @@ use super::{
 };
 use crate::domain::{operation::OnAbsent, outcome::Promise};
 
+pub use attachments::{Attachments, Way};
 pub use auth::{Auth, Signing, TokenAuth};
 pub use lookup::{Lookup, Match, Same, Scan, Unrelated};
 pub use step::{Find, Many, Step, StepKind};
@@ -56,6 +58,8 @@ pub struct Profile {
     pub prerequisites: Vec<Prerequisite>,
     /// Takes a record of a trial away again.
     pub cleanup: Option<Request>,
+    /// What becomes of the files somebody attached.
+    pub attachments: Attachments,
 }
 
 /// Something the installation must see to: a field, a right, a setting of the CRM.
@@ -215,6 +219,10 @@ pub enum Body {
     Json(Node),
     /// `application/x-www-form-urlencoded`; a value that is a tree goes as JSON inside its field.
     Form(Vec<(Template, Node)>),
+    /// One file, as it is.
+    File,
+    /// `multipart/form-data`; a field that is the file carries its bytes.
+    Multipart(Vec<(Template, Template)>),
 }
 
 /// A JSON tree with templates at its leaves.

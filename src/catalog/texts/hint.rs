@@ -1,7 +1,7 @@
 //! The text of each hint: one key a hint, so that a new hint does not compile without words.
 
 use super::{Key, Texts};
-use crate::domain::validate::Hint;
+use crate::domain::{attachment::LeftOut, validate::Hint};
 
 impl Texts {
     /// The text of a hint.
@@ -30,7 +30,42 @@ impl Texts {
                 say(Key::HintOutOfRange, &[("min", &min.to_string()), ("max", &max.to_string())])
             }
             Hint::NotADate => say(Key::HintNotADate, &[]),
+            Hint::FilesWanted => say(Key::HintFilesWanted, &[]),
+            Hint::FileTooLarge { max } => say(Key::HintFileTooLarge, &[("max", &max.to_string())]),
+            Hint::FileType { types } => {
+                let images = self.say(lang, Key::DialogFileImages, &[]);
+                let words: Vec<_> = types.iter().map(|mime| in_words(mime, &images)).collect();
+                say(Key::HintFileType, &[("types", &words.join(", "))])
+            }
+            Hint::TooManyFiles { max } => say(Key::HintTooManyFiles, &[("max", &max.to_string())]),
             Hint::CannotSkip => say(Key::HintCannotSkip, &[]),
         }
+    }
+}
+
+impl Texts {
+    /// Why a file is not with its ticket.
+    #[must_use]
+    pub fn left_out(&self, lang: &str, why: LeftOut) -> String {
+        let key = match why {
+            LeftOut::NotTaken => Key::TicketFileNotTaken,
+            LeftOut::TooMany => Key::TicketFileTooMany,
+            LeftOut::TooLarge => Key::TicketFileTooLarge,
+            LeftOut::WrongType => Key::TicketFileWrongType,
+            LeftOut::Gone => Key::TicketFileGone,
+            LeftOut::Unreachable => Key::TicketFileUnreachable,
+            LeftOut::Refused => Key::TicketFileRefused,
+            LeftOut::Unsure => Key::TicketFileUnsure,
+        };
+        self.say(lang, key, &[])
+    }
+}
+
+/// A media type as people call it: `PDF` for `application/pdf`; the whole of it where that says nothing.
+fn in_words(mime: &str, images: &str) -> String {
+    match mime.split_once('/') {
+        Some(("image", "*")) => images.to_owned(),
+        Some((_, sub)) if sub.len() <= 5 && sub.bytes().all(|b| b.is_ascii_alphanumeric()) => sub.to_uppercase(),
+        _ => mime.to_owned(),
     }
 }

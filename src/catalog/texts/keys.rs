@@ -43,6 +43,13 @@ texts! {
     DialogNoted = "dialog"."noted", Message, Nothing, ["answer"];
     DialogNoPlaces = "dialog"."no_places", Message, Nothing, [];
     DialogForgetLater = "dialog"."forget_later", Message, Nothing, [];
+    DialogFilesHow = "dialog"."files_how", Message, Nothing, ["max"];
+    DialogFilesSoFar = "dialog"."files_so_far", Message, Nothing, ["count", "max", "names"];
+    DialogFilesNone = "dialog"."files_none", Message, Nothing, [];
+    DialogFilesListed = "dialog"."files_listed", Message, Nothing, ["count", "names"];
+    DialogFilesDone = "dialog"."files_done", Button, Nothing, [];
+    DialogFilePhoto = "dialog"."file_photo", Message, Nothing, [];
+    DialogFileImages = "dialog"."file_images", Message, Nothing, [];
     DialogStatusHead = "dialog"."status_head", Message, Nothing, [];
     DialogStatusNone = "dialog"."status_none", Message, Nothing, [];
     DialogStatusLine = "dialog"."status_line", Message, Nothing, ["form", "marker", "state"];
@@ -61,7 +68,22 @@ texts! {
     HintNotANumber = "hint"."not_a_number", Message, Nothing, [];
     HintOutOfRange = "hint"."out_of_range", Message, Nothing, ["min", "max"];
     HintNotADate = "hint"."not_a_date", Message, Nothing, [];
+    HintFilesWanted = "hint"."files_wanted", Message, Nothing, [];
+    HintFileTooLarge = "hint"."file_too_large", Message, Nothing, ["max"];
+    HintFileType = "hint"."file_type", Message, Nothing, ["types"];
+    HintTooManyFiles = "hint"."too_many_files", Message, Nothing, ["max"];
     HintCannotSkip = "hint"."cannot_skip", Message, Nothing, [];
+
+    // What a ticket's text and its history say of files.
+    TicketFileLeftOut = "ticket"."file_left_out", Message, Free, ["name", "reason"];
+    TicketFileNotTaken = "ticket"."file_not_taken", Message, Free, [];
+    TicketFileTooMany = "ticket"."file_too_many", Message, Free, [];
+    TicketFileTooLarge = "ticket"."file_too_large", Message, Free, [];
+    TicketFileWrongType = "ticket"."file_wrong_type", Message, Free, [];
+    TicketFileGone = "ticket"."file_gone", Message, Free, [];
+    TicketFileUnreachable = "ticket"."file_unreachable", Message, Free, [];
+    TicketFileRefused = "ticket"."file_refused", Message, Free, [];
+    TicketFileUnsure = "ticket"."file_unsure", Message, Free, [];
 
     // Answers to taps.
     TapAccepted = "tap"."accepted", Tap, Accepted, [];
@@ -306,6 +328,7 @@ texts! {
 
     // What happened, for the history of an operation.
     EventConfirmed = "event"."confirmed", Message, Free, [];
+    EventFileLeftOut = "event"."file_left_out", Message, Free, [];
     EventTappedAgain = "event"."tapped_again", Message, Free, [];
     EventClaimed = "event"."claimed", Message, Free, [];
     EventCreated = "event"."created", Message, Free, [];

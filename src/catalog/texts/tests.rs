@@ -118,7 +118,7 @@ fn the_answer_to_a_tap_fits_whatever_its_arguments() {
 fn every_mistake_of_a_text_file_is_reported_at_its_line() {
     let wrong = EN
         .replace("chosen = \"Chosen.\"\n", "")
-        .replace("gone = \"", "gnoe = \"")
+        .replace("\ngone = \"", "\ngnoe = \"")
         .replace("done = \"Done.\"", "done = \"\u{200B}\"")
         .replace("stale = \"This button", "stale = \"This {button} button")
         .replace("Request No. {number} is already", "The request is already")

@@ -57,6 +57,10 @@ pub(in crate::sandbox) struct Act {
     caption: Option<String>,
     media_group_id: Option<String>,
     count: Option<u32>,
+    /// A document's name, type and size in bytes.
+    file_name: Option<String>,
+    mime_type: Option<String>,
+    size: Option<usize>,
     payload: Option<String>,
 }
 
@@ -112,14 +116,15 @@ impl Book {
             "contact" => self.contact(user, act, now),
             "tap" => self.tap(user, act, now),
             "photo" => self.photo(user, act, now),
+            "document" => self.document(user, act, now),
             "sticker" => {
-                let file = self.new_file("stickers");
+                let file = self.new_file("stickers", 12_000);
                 let sticker = json!({ "type": "regular", "width": 512, "height": 512, "is_animated": false,
                     "is_video": false, "emoji": "👍", "file_id": file, "file_unique_id": unique(&file) });
                 self.write(user, act, "sticker", one("sticker", sticker), now)
             }
             "voice" => {
-                let file = self.new_file("voice");
+                let file = self.new_file("voice", 12_000);
                 let voice = json!({ "duration": 3, "mime_type": "audio/ogg", "file_size": 12_000,
                     "file_id": file, "file_unique_id": unique(&file) });
                 self.write(user, act, "voice", one("voice", voice), now)
@@ -127,7 +132,7 @@ impl Book {
             "block" => Ok(self.set_blocked(user, true, now)),
             "unblock" => Ok(self.set_blocked(user, false, now)),
             other => Err(format!(
-                "there is no act \"{other}\"; there are text, start, edit, contact, tap, photo, sticker, voice, block \
+                "there is no act \"{other}\"; there are text, start, edit, contact, tap, photo, document, sticker, voice, block \
                  and unblock"
             )),
         }
@@ -220,7 +225,7 @@ impl Book {
         let group = act.media_group_id.clone().or_else(|| (count > 1).then(|| format!("137{}", now.0)));
         let mut all = Acted::default();
         for n in 0..count {
-            let file = self.new_file("photos");
+            let file = self.new_file("photos", 1280 * 960 / 10);
             let size = |suffix: &str, width: u32, height: u32| {
                 json!({ "file_id": format!("{file}{suffix}"), "file_unique_id": format!("{}{suffix}", unique(&file)),
                     "file_size": width * height / 10, "width": width, "height": height })
@@ -237,6 +242,24 @@ impl Book {
             all.message_id = all.message_id.or(one.message_id);
         }
         Ok(all)
+    }
+
+    /// A document, as the sender's device names it.
+    fn document(&mut self, user: i64, act: &Act, now: Timestamp) -> Result<Acted, CannotAct> {
+        let size = act.size.unwrap_or(1_000);
+        let file = self.new_file("documents", size);
+        let name = act.file_name.as_deref().unwrap_or("документ.pdf");
+        let mime = act.mime_type.as_deref().unwrap_or("application/pdf");
+        let document = json!({ "file_name": name, "mime_type": mime, "file_id": file,
+            "file_unique_id": unique(&file), "file_size": size });
+        let mut content = one("document", document);
+        if let Some(caption) = &act.caption {
+            content.insert("caption".to_owned(), json!(caption));
+        }
+        if let Some(group) = &act.media_group_id {
+            content.insert("media_group_id".to_owned(), json!(group));
+        }
+        self.write(user, act, "document", content, now)
     }
 
     fn tap(&mut self, user: i64, act: &Act, now: Timestamp) -> Result<Acted, CannotAct> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{chats::Chats, taps::Taps, updates::Queue, webhook::Hook};
+use super::{chats::Chats, files::File, taps::Taps, updates::Queue, webhook::Hook};
 use crate::sandbox::{faults::Plan, log::CallLog};
 
 /// The bot's name in commands addressed to it.
@@ -27,7 +27,7 @@ pub(in crate::sandbox) struct Book {
     /// Command lists by scope and language.
     pub(super) commands: BTreeMap<String, Value>,
     pub(super) hook: Option<Hook>,
-    files: BTreeMap<String, String>,
+    files: BTreeMap<String, File>,
 }
 
 impl Book {
@@ -52,17 +52,22 @@ impl Book {
         json!({ "id": id, "is_bot": true, "first_name": "Заявка", "username": BOT_USERNAME })
     }
 
-    /// A new file in a folder; answers its id.
-    pub(super) fn new_file(&mut self, folder: &str) -> String {
+    /// A new file of so many bytes in a folder; answers its id.
+    pub(super) fn new_file(&mut self, folder: &str, size: usize) -> String {
         let number = self.files.len() + 1;
         let id = format!("AgACAgIAAxkBAAM{number}");
-        self.files.insert(id.clone(), format!("{folder}/file_{number}"));
+        self.files.insert(id.clone(), File { path: format!("{folder}/file_{number}"), size });
         id
     }
 
-    /// The path of a file, also of one of its sizes.
-    pub(super) fn file_path(&self, id: &str) -> Option<&str> {
+    /// A file, also by the id of one of its sizes.
+    pub(super) fn file(&self, id: &str) -> Option<&File> {
         let whole = || self.files.get(id.trim_end_matches(['s', 'm', 'x']));
-        self.files.get(id).or_else(whole).map(String::as_str)
+        self.files.get(id).or_else(whole)
+    }
+
+    /// The file at a path.
+    pub(super) fn file_at(&self, path: &str) -> Option<File> {
+        self.files.values().find(|file| file.path == path).cloned()
     }
 }

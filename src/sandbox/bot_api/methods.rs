@@ -49,7 +49,7 @@ pub(super) fn call(book: &mut Book, called: &Called<'_>) -> Option<Result<Value,
         "answercallbackquery" => book.taps.answer(params, now),
         "sendchataction" => chat_action(book, params),
         "getchat" => get_chat(book, params),
-        "getfile" => get_file(book, params),
+        "getfile" => super::files::get_file(book, params),
         "setmycommands" | "getmycommands" | "deletemycommands" => super::commands::call(book, called.method, params),
         "setwebhook" | "deletewebhook" | "getwebhookinfo" => super::webhook::call(book, called),
         _ => return None,
@@ -236,14 +236,4 @@ fn get_chat(book: &Book, params: &Params) -> Result<Value, Refusal> {
     chat["accepted_gift_types"] = json!({ "unlimited_gifts": false, "limited_gifts": false, "unique_gifts": false,
         "premium_subscription": false });
     Ok(chat)
-}
-
-fn get_file(book: &Book, params: &Params) -> Result<Value, Refusal> {
-    let id = params.text("file_id").unwrap_or_default();
-    match book.file_path(&id) {
-        Some(path) => {
-            Ok(json!({ "file_id": id, "file_unique_id": format!("u{id}"), "file_size": 12_000, "file_path": path }))
-        }
-        None => Err(Refusal::bad("invalid file_id")),
-    }
 }

@@ -5,6 +5,7 @@ mod book;
 mod chats;
 mod commands;
 mod deliver;
+mod files;
 mod html;
 mod markup;
 mod methods;

@@ -2,7 +2,7 @@
 //!
 //! | route under `/sandbox` | does |
 //! |---|---|
-//! | `POST clients/{user}/{act}` | a person acts: text, start, edit, contact, tap, photo, sticker, voice, block, unblock |
+//! | `POST clients/{user}/{act}` | a person acts: text, start, edit, contact, tap, photo, document, sticker, voice, block, unblock |
 //! | `POST updates/raw` · `updates/redeliver` | any update · an old one again, to the letter |
 //! | `GET chats/{chat}/messages` · `acks` | what was said · what taps were answered |
 //! | `GET`, `DELETE crm/tickets` | the tickets |
@@ -366,6 +366,9 @@ async fn events(State(world): World) -> Response {
 
 /// The page's files and the Bot API, whose paths have the token in the middle of a part.
 async fn elsewhere(State(world): World, line: Line, uri: Uri, headers: HeaderMap, request: Request) -> Response {
+    if let Some(rest) = uri.path().strip_prefix("/file/bot") {
+        return world.bot_api.file(rest, &line).await;
+    }
     if let Some(rest) = uri.path().strip_prefix("/bot").filter(|rest| rest.contains('/')) {
         return match axum::body::to_bytes(request.into_body(), BODY_LIMIT).await {
             Ok(body) => world.bot_api.received(rest, &line, &uri, &headers, &body).await,

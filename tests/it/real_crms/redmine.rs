@@ -53,6 +53,7 @@ async fn redmine_holds_one_ticket_whatever_happens() {
         let said = refusal(&REDMINE, &bench.server, |text| text, &[(&topic, "much too long")]).await;
         assert!(said.contains("Topic"), "{said}");
         super::dropped_key(&REDMINE, &bench.server, "key_field_id", "999").await;
+        bench.photo("SELECT COUNT(*) FROM attachments WHERE container_type = 'Issue' AND filename = 'photo_1.jpg' AND filesize = 122880").await;
         bench.end().await;
     })
     .await;

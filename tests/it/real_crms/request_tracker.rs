@@ -53,6 +53,9 @@ async fn request_tracker_holds_one_ticket_whatever_happens() {
         let said = refusal(&REQUEST_TRACKER, &bench.server, odd, &[]).await;
         assert!(said.contains("nosuch"), "{said}");
         super::dropped_key(&REQUEST_TRACKER, &bench.server, "key_field", "NoSuchField").await;
+        bench
+            .photo("SELECT COUNT(*) FROM Attachments WHERE Filename = 'photo_1.jpg' AND ContentType = 'image/jpeg'")
+            .await;
         bench.end().await;
     })
     .await;

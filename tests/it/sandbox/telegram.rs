@@ -425,7 +425,7 @@ async fn people_send_contacts_photos_albums_stickers_and_forwards() {
     assert_eq!((&message(3)["caption"], message(4).get("caption")), (&json!("дом"), None));
     assert_eq!(message(3)["media_group_id"], message(4)["media_group_id"]);
     let file = bench.bot("getFile", json!({ "file_id": message(3)["photo"][2]["file_id"] })).await;
-    assert_eq!(file["file_path"], "photos/file_1");
+    assert_eq!((&file["file_path"], &file["file_size"]), (&json!("photos/file_1"), &json!(122_880)));
     assert!(message(5)["sticker"].is_object() && message(6)["voice"].is_object());
     assert_eq!((&message(7)["text"], &message(7)["from"]["language_code"]), (&json!("/start f_1"), &json!("en")));
     assert_eq!(message(7)["from"]["first_name"], "Вера");

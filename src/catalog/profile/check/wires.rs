@@ -50,6 +50,7 @@ fn all<'s, 'p>(root: &Section<'s>, profile: &'p Profile) -> Vec<(Section<'s>, &'
     all.extend(root.table("verify").zip(profile.verify.as_ref().map(|verify| &verify.request)));
     let asking = root.tables("prerequisite").into_iter().zip(&profile.prerequisites);
     all.extend(asking.filter_map(|(section, wanted)| Some((section, wanted.ask.as_ref()?))));
+    all.extend(root.table("attachments").zip(profile.attachments.step().map(|step| &step.request)));
     all.extend(root.table("cleanup").zip(profile.cleanup.as_ref()));
     all
 }
@@ -142,7 +143,8 @@ pub(super) fn templates(request: &Request) -> Vec<&Template> {
         leaves(document, &mut all);
     }
     match &request.body {
-        Body::None => {}
+        Body::None | Body::File => {}
+        Body::Multipart(fields) => all.extend(fields.iter().flat_map(|(key, value)| [key, value])),
         Body::Json(node) => leaves(node, &mut all),
         Body::Form(fields) => fields.iter().for_each(|(key, node)| {
             all.push(key);

@@ -1,6 +1,7 @@
 //! Reads a profile file. Reading never stops at a mistake, so that one `check` shows them all.
 
 mod answer;
+mod attachments;
 mod auth;
 mod lookup;
 mod meta;
@@ -80,7 +81,7 @@ fn read(document: &Document<'_>) -> Option<Profile> {
         section.finish();
         request
     });
-    attachments(&root);
+    let attachments = attachments::attachments(&root, &names);
     report_unused(&root, &names);
     root.finish();
     let cleanup = match cleanup {
@@ -109,6 +110,7 @@ fn read(document: &Document<'_>) -> Option<Profile> {
         on_absent: on_absent.unwrap_or(OnAbsent::Review),
         prerequisites,
         cleanup,
+        attachments: attachments?,
     })
 }
 
@@ -123,15 +125,6 @@ fn prerequisite(section: Section<'_>, names: &Names) -> Option<Prerequisite> {
     }
     section.finish();
     Some(Prerequisite { text: text?, ask, outcome })
-}
-
-/// Forms carry no files, so nothing is attached; the word is there so that a profile can say so.
-fn attachments(root: &Section<'_>) {
-    let Some(section) = root.table("attachments") else { return };
-    if section.one_of("kind", &[("none", ())]).is_none() && !section.has("kind") {
-        section.missing("kind", "\"none\": forms carry no files");
-    }
-    section.finish();
 }
 
 /// Texts that no CRM calls a ticket by.

@@ -13,6 +13,10 @@ use crate::config::{
 pub(super) enum Use {
     /// The request that makes the ticket.
     Create,
+    /// The request for one file, before the ticket is made.
+    File,
+    /// The same after it.
+    FileAfter,
     /// A lookup by our key, and what rules compare with.
     Find,
     /// A lookup that leafs through pages.
@@ -36,6 +40,7 @@ pub(super) enum Use {
 impl Use {
     fn names(self) -> &'static [&'static str] {
         const KEY: [&str; 4] = ["ext.uuid", "ext.token", "ext.quoted", "marker"];
+        const FILE: [&str; 8] = [KEY[0], KEY[1], KEY[2], KEY[3], "file.name", "file.type", "file.size", "file.content"];
         match self {
             Self::Create => &[
                 KEY[0],
@@ -49,7 +54,10 @@ impl Use {
                 "contact.phone",
                 "contact.email",
                 "fields",
+                "files",
             ],
+            Self::File => &FILE,
+            Self::FileAfter => &[KEY[0], KEY[1], KEY[2], KEY[3], FILE[4], FILE[5], FILE[6], FILE[7], "id", "number"],
             Self::Find => &KEY,
             Self::Scan => &[KEY[0], KEY[1], KEY[2], KEY[3], "page", "offset"],
             Self::Token => &["token.refresh"],

@@ -38,7 +38,7 @@ pub(super) fn request(parent: &Section<'_>, names: &Names, purpose: Use) -> Opti
     let reads = parent.peek("kind").is_some_and(|kind| kind == "find" || kind == "read");
     let default = match purpose {
         Use::Link => "DELETE",
-        Use::Create | Use::Token if !reads => "POST",
+        Use::Create | Use::Token | Use::File | Use::FileAfter if !reads => "POST",
         _ => "GET",
     };
     let method = if section.take("method").is_some() { section.one_of("method", methods) } else { Some(default) };
@@ -75,20 +75,22 @@ fn header_list(section: &Section<'_>, names: &Names, purpose: Use) -> Vec<(Strin
 }
 
 fn body(section: &Section<'_>, names: &Names, purpose: Use) -> Option<Body> {
-    let kinds = ["json", "json_array", "form", "form_json", "none"].map(|word| (word, word));
+    let kinds = ["json", "json_array", "form", "form_json", "none", "file", "multipart"].map(|word| (word, word));
+    // Only a request for one file has a file to carry.
+    let kinds = if matches!(purpose, Use::File | Use::FileAfter) { &kinds[..] } else { &kinds[..5] };
     let item = section.take("body");
     let kind = if section.take("body_kind").is_some() {
-        section.one_of("body_kind", &kinds)?
+        section.one_of("body_kind", kinds)?
     } else if item.is_some() {
         "json"
     } else {
         "none"
     };
-    if kind == "none" {
+    if kind == "none" || kind == "file" {
         if let Some(item) = item {
             item.error("a body is written, but `body_kind` says there is none", "remove one of them");
         }
-        return Some(Body::None);
+        return Some(if kind == "file" { Body::File } else { Body::None });
     }
     let Some(item) = item else {
         section.missing("body", format!("`body_kind` is `{kind}`"));
@@ -100,6 +102,13 @@ fn body(section: &Section<'_>, names: &Names, purpose: Use) -> Option<Body> {
             one => Some(Body::Json(Node::List(vec![one]))),
         },
         "json" => node(&item, names, purpose).map(Body::Json),
+        "multipart" => {
+            let fields = pairs(&item.section()?, names, purpose);
+            if !fields.iter().any(|(_, value)| value.names().contains("file.content")) {
+                item.error("no field carries the file", "file = \"{{ file.content }}\"");
+            }
+            Some(Body::Multipart(fields))
+        }
         _ => form(&item, names, purpose, kind == "form_json").map(Body::Form),
     }
 }

@@ -318,7 +318,51 @@ fn a_lookup_waits_for_what_may_still_come_and_a_token_needs_a_rule_for_its_end()
     let without = said(&text.replacen("[[step.outcome]]\nstatus = [401, 403]\nis = \"auth\"\n", "", 1));
     assert!(without.contains("no rule says what it means that the token has ended"), "{without}");
     let files = format!("{text}\n[attachments]\nkind = \"multipart\"\n");
-    assert!(said(&files).contains("cannot be `multipart`"), "{}", said(&files));
+    let told = said(&files);
+    assert!(told.contains("a create with its files as `multipart` is not supported"), "{told}");
+}
+
+#[test]
+fn files_need_a_way_to_the_ticket_and_the_ticket_a_word_for_them() {
+    let text = built_in::text("generic-searchable").expect("it ships");
+    let with = |ticket: &str, way: &str| {
+        let text = text.replacen(
+            "external_id = \"{{ ext.uuid }}\"",
+            &format!("external_id = \"{{{{ ext.uuid }}}}\"\n{ticket}"),
+            1,
+        );
+        said(&format!("{text}\n[attachments]\n{way}\n"))
+    };
+    let files = "files = \"{{ files | each({'n': 'name', 'c': 'content'}) }}\"";
+    assert_eq!(with(files, "kind = \"inline_base64\"\nmax_size = 5\ntypes = [\"image/*\"]"), "loads\n");
+    assert!(with("", "kind = \"inline_base64\"").contains("its request does not name `files`"));
+    assert!(with(files, "kind = \"none\"").contains("the request names `files`, but no file goes with it"));
+    assert!(with(files, "max_size = 5").contains("`attachments.kind` is missing"));
+    assert!(with(files, "kind = \"url_list\"").contains("as `url_list` is not supported"));
+    let request = "request = { url = \"{{ vars.base_url }}/u\", body_kind = \"file\" }";
+    let good = "outcome = [{ status = 201, is = \"created\" }]";
+    let upload = |more: &str| with(files, &format!("kind = \"upload_then_token\"\n{more}"));
+    assert_eq!(upload(&format!("{request}\n{good}\nread = {{ id = \"token\" }}\ntoken_lives = \"50m\"")), "loads\n");
+    assert!(upload(&format!("{request}\n{good}")).contains("`attachments.read` is missing"));
+    assert!(upload(&format!("{request}\nread = {{ id = \"token\" }}")).contains("`attachments.outcome` is missing"));
+    let empty = request.replace(", body_kind = \"file\"", "");
+    assert!(
+        upload(&format!("{empty}\n{good}\nread = {{ id = \"token\" }}"))
+            .contains("the request does not carry the file")
+    );
+    let astray = request.replace(", body_kind", ", query = { c = \"{{ file.content }}\" }, body_kind");
+    assert!(
+        upload(&format!("{astray}\n{good}\nread = {{ id = \"token\" }}")).contains("content stands outside the body")
+    );
+    let early = request.replace("/u\"", "/u/{{ id }}\"");
+    assert!(
+        upload(&format!("{early}\n{good}\nread = {{ id = \"token\" }}")).contains("uses `id`, which has no value here")
+    );
+    let after = |more: &str| with("", &format!("kind = \"after_create_post\"\n{more}\n{good}"));
+    assert_eq!(after(&early), "loads\n");
+    assert!(after(&format!("required = true\n{early}")).contains("the ticket is there before its files"));
+    let form = early.replace("body_kind = \"file\"", "body_kind = \"form\", body = { f = \"{{ file.content }}\" }");
+    assert!(after(&form).contains("a form cannot carry the file"), "{}", after(&form));
 }
 
 /// The searchable profile with one passage replaced: what is said of it, without lines.
