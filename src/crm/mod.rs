@@ -45,7 +45,7 @@ use self::{
 };
 pub use self::{
     expiry::Expiry,
-    figures::{Cost, Figures},
+    figures::{Cost, Figures, promise, resend_refusal},
     request::{PrepareError, Prepared},
     settings::CrmSettings,
 };
