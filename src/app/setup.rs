@@ -5,14 +5,11 @@ use std::{path::Path, sync::Arc, time::Duration};
 use crate::{
     catalog::{
         Catalog, FileField, folder,
-        profile::{self, model::Way},
+        profile::{self, Profile, model::Way},
         texts::Key,
     },
-    config::{
-        Config,
-        problem::{Problem, Problems},
-    },
-    crm::{Crm, CrmSettings, FileWords},
+    config::{Config, problem::Problems},
+    crm::{self, Crm, CrmSettings, Figures, FileWords},
     domain::{
         attachment::LeftOut,
         delivery,
@@ -49,58 +46,43 @@ pub fn check(config: &Config) -> Result<Checked, Problems> {
     let place = |setting: &str| config.places.of(setting);
     let dir = templates(config, &mut problems);
     let catalog = Catalog::load_for(dir, &config.templates.language, place("templates.language"), &mut problems);
-    let crm = match profile::open(&config.crm.profile, dir, place("crm.profile")) {
+    let profile = match profile::open(&config.crm.profile, dir, place("crm.profile")) {
         Ok((profile, warnings)) => {
             problems.append(warnings);
-            let settings = CrmSettings {
-                places: config.places.clone(),
-                vars: config.crm.vars.clone(),
-                secrets: config.crm.secrets.clone(),
-                request_timeout: config.crm.request_timeout,
-                connect_timeout: config.crm.connect_timeout,
-            };
-            match Crm::new(Arc::new(profile), settings) {
-                Ok(crm) => Some(match &catalog {
-                    Some(catalog) => crm.with_file_words(file_words(catalog)),
-                    None => crm,
-                }),
-                Err(found) => {
-                    problems.append(found);
-                    None
-                }
-            }
+            Some(Arc::new(profile))
         }
         Err(found) => {
             problems.append(found);
             None
         }
     };
+    problems.append(profile::others(&config.crm.profile, dir));
+    let crm = profile.as_ref().and_then(|profile| fit(config, Arc::clone(profile), &mut problems));
+    let crm = crm.map(|crm| match &catalog {
+        Some(catalog) => crm.with_file_words(file_words(catalog)),
+        None => crm,
+    });
     if let (Some(catalog), Some(crm)) = (&catalog, &crm) {
         catalog.file_fields.iter().for_each(|field| fit_files(field, crm, &mut problems));
     }
-    let policy = crm.as_ref().map(|crm| policy(config, crm));
-    for problem in policy.iter().flat_map(Policy::problems) {
-        let (file, line) = place(problem.setting);
-        // What the settings alone show to be wrong has been said.
-        let said = |known: &Problem| known.what.starts_with(&format!("`{}`", problem.setting));
-        if !config.warnings.iter().any(said) {
-            problems.error(file, line, format!("`{}` {}", problem.setting, problem.what), problem.hint);
-        }
-    }
-    if let (Some(crm), Some(policy)) = (&crm, &policy)
-        && policy.on_absent == OnAbsent::Resend
-        && let Some(why) = crm.resend_refusal(policy.settle)
+    // The figures also where the rest does not fit: a mistake must not hide behind another one.
+    let policy = profile.as_ref().map_or_else(|| written(config), |profile| policy(config, profile));
+    problems.append_unsaid(figures(config, &policy));
+    if policy.on_absent == OnAbsent::Resend
+        && let Some(why) = profile.as_ref().and_then(|profile| crm::resend_refusal(profile, policy.settle))
     {
         let what = format!("`crm.reconcile.on_absent` is \"resend\", which could make a second ticket: {why}");
+        let mut refused = Problems::new();
         let (file, line) = place("crm.reconcile.on_absent");
-        problems.error(file, line, what, "\"review\": a person decides");
+        refused.error(file, line, what, "\"review\": a person decides");
+        problems.append_unsaid(refused);
     }
     for (setting, what) in delivery_policy(config).problems() {
         let (file, line) = place(setting);
         problems.error(file, line, format!("`{setting}` {what}"), "");
     }
-    match (catalog, crm, policy) {
-        (Some(catalog), Some(crm), Some(policy)) if !problems.has_errors() => {
+    match (catalog, crm) {
+        (Some(catalog), Some(crm)) if !problems.has_errors() => {
             Ok(Checked { catalog: Arc::new(catalog), crm, policy, warnings: problems })
         }
         _ => Err(problems),
@@ -160,13 +142,59 @@ fn templates<'c>(config: &'c Config, problems: &mut Problems) -> Option<&'c Path
     None
 }
 
+/// The CRM with what the operator filled in for it; what of that does not fit is a problem, once.
+fn fit(config: &Config, profile: Arc<Profile>, problems: &mut Problems) -> Option<Crm> {
+    let settings = CrmSettings {
+        places: config.places.clone(),
+        vars: config.crm.vars.clone(),
+        secrets: config.crm.secrets.clone(),
+        request_timeout: config.crm.request_timeout,
+        connect_timeout: config.crm.connect_timeout,
+    };
+    Crm::new(profile, settings).map_err(|found| problems.append_unsaid(found)).ok()
+}
+
+/// What is wrong with the figures, at their places.
+fn figures(config: &Config, policy: &Policy) -> Problems {
+    let mut found = Problems::new();
+    for problem in policy.problems() {
+        let (file, line) = config.places.of(problem.setting);
+        found.error(file, line, format!("`{}` {}", problem.setting, problem.what), problem.hint);
+    }
+    found
+}
+
+/// The figures as they are written, for a profile that nobody could read: what the profile would say stands where nothing
+/// is wrong with it.
+fn written(config: &Config) -> Policy {
+    let (crm, over) = (&config.crm, config.crm.reconcile);
+    let settle = over.settle.unwrap_or(crm.request_timeout);
+    Policy {
+        promise: Promise::Searchable,
+        can_look: true,
+        key_life: None,
+        request_timeout: crm.request_timeout,
+        lease: crm.lease,
+        settle,
+        looks: over.looks.unwrap_or(1),
+        spacing: over.spacing.unwrap_or(Duration::from_secs(1)),
+        on_absent: over.on_absent.unwrap_or(OnAbsent::Review),
+        patience: over.patience,
+        look_patience: over.look_patience,
+        backoff_first: crm.lease,
+        backoff_most: crm.lease,
+        watch: if over.settle.is_some() { over.watch } else { over.watch.max(settle) },
+        tell_after: config.notices.tell_after,
+    }
+}
+
 /// The profile's own figures with the operator's over them.
-fn policy(config: &Config, crm: &Crm) -> Policy {
-    let (figures, over) = (crm.figures(), config.crm.reconcile);
-    let promise = crm.promise();
+fn policy(config: &Config, profile: &Profile) -> Policy {
+    let (figures, over) = (Figures::of(profile), config.crm.reconcile);
+    let promise = crm::promise(profile);
     Policy {
         promise,
-        can_look: crm.can_look(),
+        can_look: !profile.lookups.is_empty(),
         key_life: if promise == Promise::Keyed { figures.key_ttl } else { None },
         request_timeout: config.crm.request_timeout,
         lease: config.crm.lease,

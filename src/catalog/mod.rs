@@ -1,7 +1,7 @@
 //! What the operator may edit, loaded and cross-checked: forms, texts, ticket templates, CRM profiles.
 //!
-//! Defaults are compiled in. The operator's folder overrides them: a text file overrides the one of its language key by
-//! key, any form file replaces the sample form.
+//! Defaults are compiled in. The operator's folder overrides them: a text file takes the place of the one of its language,
+//! whole, and any form file that of the sample form.
 
 pub mod folder;
 pub mod forms;

@@ -172,8 +172,10 @@ pub fn trouble_words(texts: &Texts, lang: &str, outcome: Option<&str>, detail: &
     if !matches!(outcome, Some("lost" | "not_sent")) {
         return None;
     }
-    if let Some(status) = detail.strip_prefix("HTTP ").and_then(|rest| rest.split(' ').next()) {
-        return (outcome == Some("lost")).then(|| texts.say(lang, Key::AttemptBecauseStatus, &[("status", status)]));
+    if let Some((status, rest)) = status_of(detail) {
+        let cut = rest.starts_with(", then ") && !rest.starts_with(", then more than ");
+        let key = if cut { Key::AttemptBecauseCut } else { Key::AttemptBecauseStatus };
+        return (outcome == Some("lost")).then(|| texts.say(lang, key, &[("status", status)]));
     }
     let lower = detail.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
@@ -191,6 +193,13 @@ pub fn trouble_words(texts: &Texts, lang: &str, outcome: Option<&str>, detail: &
         return None;
     };
     Some(texts.say(lang, key, &[]))
+}
+
+/// The status a detail begins with, and what follows it: `HTTP 201, then …`, `HTTP 500 (no body)`.
+fn status_of(detail: &str) -> Option<(&str, &str)> {
+    let rest = detail.strip_prefix("HTTP ")?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    Some(rest.split_at(digits)).filter(|(status, _)| !status.is_empty())
 }
 
 /// To a person who has waited long, what their operation waits for; `None` when it waits no longer.
@@ -258,6 +267,27 @@ pub fn clean(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::{Catalog, problem::Problems};
+
+    #[test]
+    fn a_status_is_its_digits_and_a_broken_answer_is_called_so() {
+        let texts = Catalog::texts(None, "ru", &mut Problems::new()).unwrap();
+        let said = |detail| trouble_words(&texts, "ru", Some("lost"), detail).unwrap_or_default();
+        for (detail, words) in [
+            ("HTTP 201, then error decoding response body", "CRM ответила кодом 201, но ответ оборвался"),
+            ("HTTP 500, then error reading a body", "CRM ответила кодом 500, но ответ оборвался"),
+            ("HTTP 500 (no body)", "CRM ответила кодом 500, по которому не понять, создана ли заявка"),
+            ("HTTP 200: the answer names no id", "CRM ответила кодом 200, по которому не понять, создана ли заявка"),
+            (
+                "HTTP 200, then more than 1048576 bytes",
+                "CRM ответила кодом 200, по которому не понять, создана ли заявка",
+            ),
+        ] {
+            assert_eq!(said(detail), words, "{detail}");
+        }
+        assert_eq!(trouble_words(&texts, "en", Some("not_sent"), "HTTP 429 (no body)"), None);
+        assert_eq!(said("HTTP nothing"), "", "no status");
+    }
 
     #[test]
     fn somebody_s_words_are_one_line_whatever_breaks_them() {

@@ -2,12 +2,12 @@
 
 use std::{path::Path, time::Duration};
 
-use super::{Exit, complain, file, sample};
+use super::{Exit, complain, file, sample, unsound};
 use crate::{
     app::{self, Checked},
     catalog::profile::model::{Attachments, Way},
     clock::{Clock as _, SystemClock},
-    config::{self, Config, duration},
+    config::{self, Config, duration, files, problem::Problems},
     crm::Expiry,
     domain::{form::Form, operation::OnAbsent, outcome::Promise},
     ids::{BotId, ConfirmVersion, DraftId, ExternalKey},
@@ -17,8 +17,10 @@ use crate::{
 const SOON: Duration = Duration::from_secs(21 * 86_400);
 
 pub(super) fn run(path: &Path, json: bool) -> Exit {
-    let checked = Config::read(file(path), &config::environment()).and_then(|config| app::check(&config));
-    match checked {
+    let read = Config::read(file(path), &config::environment());
+    // What cannot be read at all cannot be checked.
+    let unwell = if read.is_err() && !is_readable(path) { Exit::Usage } else { Exit::NotWell };
+    match read.and_then(|config| app::check(&config)) {
         Ok(checked) => {
             complain(&checked.warnings);
             let notes = notes(&checked);
@@ -31,14 +33,17 @@ pub(super) fn run(path: &Path, json: bool) -> Exit {
         }
         Err(problems) => {
             if json {
-                let found: Vec<_> = problems.iter().map(ToString::to_string).collect();
-                println!("{}", serde_json::json!({"ok": false, "problems": found}));
+                println!("{}", unsound(&problems));
             } else {
                 complain(&problems);
             }
-            Exit::NotWell
+            unwell
         }
     }
+}
+
+fn is_readable(path: &Path) -> bool {
+    file(path).is_none_or(|path| files::read(path, &mut Problems::new()).is_some())
 }
 
 fn show(checked: &Checked, notes: &[String]) {
@@ -104,6 +109,7 @@ fn report(checked: &Checked, notes: &[String]) -> serde_json::Value {
         "prerequisites": profile.prerequisites.iter().map(|wanted| &wanted.text).collect::<Vec<_>>(),
         "requests": requests,
         "notes": notes,
+        "details": checked.warnings.0,
     })
 }
 

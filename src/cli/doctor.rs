@@ -1,9 +1,11 @@
 //! `zayavka doctor`: how the installation stands (`live`), and one question about two tickets.
 //!
 //! `zayavka doctor duplicate`: two tickets that look like one request. The three causes there can be are told apart by
-//! what is stored: the update that confirmed each, the worker and the time of each call, how each call ended.
+//! what is stored: the update that confirmed each, the worker and the time of each call, how each call ended. A ticket that
+//! only the CRM knows is asked for there (`stranger`).
 
 mod live;
+mod stranger;
 
 use std::path::Path;
 
@@ -47,6 +49,8 @@ enum Cause {
     TwoWorkers,
     /// A call whose answer nobody had was followed by another one.
     LostAnswer,
+    /// The CRM, or something on the way to it, carried one call out twice.
+    OneCall,
     /// Nothing of ours links them.
     None,
 }
@@ -57,6 +61,7 @@ impl Cause {
             Self::SameUpdate => "same_update",
             Self::TwoWorkers => "two_workers",
             Self::LostAnswer => "lost_answer",
+            Self::OneCall => "carried_out_twice",
             Self::None => "none",
         }
     }
@@ -82,23 +87,40 @@ pub(super) async fn run(path: &Path, args: &DoctorArgs, json: bool) -> Exit {
 
 async fn duplicate(path: &Path, a: &str, b: &str, json: bool) -> Result<Exit, Exit> {
     let desk = Desk::open(path, json).await?;
-    let (a, b) = (evidence(&desk, a).await?, evidence(&desk, b).await?);
-    let (cause, why) = cause(&a, &b);
-    if json {
-        let both: Vec<_> = [&a, &b].iter().map(|evidence| evidence.json()).collect();
-        println!("{}", json!({"cause": cause.name(), "why": why, "operations": both}));
-    } else {
-        println!("{}: {why}", cause.name());
-        a.print();
-        if a.stored.operation.id != b.stored.operation.id {
-            b.print();
+    match (evidence(&desk, a).await?, evidence(&desk, b).await?) {
+        (Ok(a), Ok(b)) => {
+            let (cause, why) = cause(&a, &b);
+            tell(json, cause, &why, &[&a, &b]);
+        }
+        (Ok(known), Err(words)) => stranger::judge(path, &desk, (b, &words), &known).await?,
+        (Err(words), Ok(known)) => stranger::judge(path, &desk, (a, &words), &known).await?,
+        (Err(words), Err(more)) => {
+            eprintln!("{words}\n{more}");
+            return Err(Exit::NotWell);
         }
     }
     Ok(Exit::Done)
 }
 
-/// The operation a name belongs to; a ticket nobody linked is looked for among the tickets that cases tell of.
-async fn evidence(desk: &Desk, name: &str) -> Result<Evidence, Exit> {
+/// The cause, with the rows that show it.
+fn tell(json: bool, cause: Cause, why: &str, known: &[&Evidence]) {
+    if json {
+        let known: Vec<_> = known.iter().map(|evidence| evidence.json()).collect();
+        println!("{}", json!({"cause": cause.name(), "why": why, "operations": known}));
+        return;
+    }
+    println!("{}: {why}", cause.name());
+    let mut shown = None;
+    for evidence in known {
+        if shown.replace(evidence.stored.operation.id) != Some(evidence.stored.operation.id) {
+            evidence.print();
+        }
+    }
+}
+
+/// The operation a name belongs to; a ticket nobody linked is looked for among the tickets that cases tell of. Words where
+/// there is none.
+async fn evidence(desk: &Desk, name: &str) -> Result<Result<Evidence, String>, Exit> {
     let (db, bot) = (desk.store.reader(), desk.staff.bot);
     let trouble = |error: StoreError| Desk::trouble(&error);
     let mut found = operations::named(db, bot, name).await.map_err(trouble)?;
@@ -108,10 +130,10 @@ async fn evidence(desk: &Desk, name: &str) -> Result<Evidence, Exit> {
             found.extend(operations::load(db, operation).await.map_err(trouble)?);
         }
     }
-    let stored = super::desk::one(found, name).map_err(|words| {
-        eprintln!("{words}");
-        Exit::Usage
-    })?;
+    let stored = match super::desk::one(found, name) {
+        Ok(stored) => stored,
+        Err(words) => return Ok(Err(words)),
+    };
     let id = stored.operation.id;
     let attempts = operations::attempts(db, id).await.map_err(trouble)?;
     let mut updates = Vec::new();
@@ -121,7 +143,7 @@ async fn evidence(desk: &Desk, name: &str) -> Result<Evidence, Exit> {
     if let Some(update) = confirmed_by.and_then(|line| line.entry.detail.as_deref()).and_then(update_of) {
         updates = inbox::seen(db, bot, update).await.map_err(trouble)?;
     }
-    Ok(Evidence { stored, attempts, updates })
+    Ok(Ok(Evidence { stored, attempts, updates }))
 }
 
 fn update_of(detail: &str) -> Option<i64> {

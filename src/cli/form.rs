@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::{Exit, complain, sample};
+use super::{Exit, complain, sample, unsound};
 use crate::{
     catalog::{
         Catalog, forms,
@@ -105,8 +105,7 @@ pub(super) fn run(config: &Path, command: &FormCommand, json: bool) -> Exit {
         }
         Err((problems, exit)) => {
             if json {
-                let found: Vec<_> = problems.iter().map(ToString::to_string).collect();
-                println!("{}", serde_json::json!({"ok": false, "problems": found}));
+                println!("{}", unsound(&problems));
             } else {
                 complain(&problems);
             }

@@ -1,5 +1,9 @@
 //! The commands. `main` only calls [`run`]; each command is a file that chooses a role and says how it ended.
 
+// First: its macros stand in the place of the standard ones in all that follows.
+#[macro_use]
+mod say;
+
 mod check;
 mod database;
 mod desk;
@@ -118,7 +122,13 @@ pub async fn run(arguments: Vec<std::ffi::OsString>) -> ExitCode {
         Command::Probe(args) => probe::run(&cli.common.config, &args, cli.common.json).await,
         Command::Migrate(command) => migrate::run(&cli.common.config, &command, cli.common.json).await,
     };
-    exit.into()
+    match say::cut() {
+        Some(why) if exit == Exit::Done => {
+            eprintln!("the output is not whole: {why}");
+            Exit::NotWell.into()
+        }
+        _ => exit.into(),
+    }
 }
 
 /// The configuration's default place.
@@ -154,6 +164,12 @@ fn complain(problems: &Problems) {
     for problem in problems.iter() {
         eprintln!("{problem}");
     }
+}
+
+/// What is wrong, for programs: each problem as the line people see, and in its parts.
+fn unsound(problems: &Problems) -> serde_json::Value {
+    let lines: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    serde_json::json!({"ok": false, "problems": lines, "details": problems.0})
 }
 
 /// The CRM's tokens as the service keeps them: asking with the configuration's own would spend one that may be used once.

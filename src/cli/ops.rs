@@ -188,7 +188,7 @@ async fn decide(desk: &Desk, who: Option<i64>, name: String, deed: Deed) -> Resu
     match decided.await.map_err(|error| Desk::trouble(&error))? {
         Err(words) => {
             eprintln!("{words}");
-            Err(Exit::Usage)
+            Err(Exit::NotWell)
         }
         Ok((case, ruling, words)) => {
             let done = ruling.is_done() || ruling == Ruling::AlreadyYours;
@@ -215,7 +215,7 @@ async fn replay(desk: &Desk, who: Option<i64>, row: i64) -> Result<Exit, Exit> {
         return Ok(Exit::Done);
     }
     eprintln!("there is no {row} on the shelf: `zayavka ops shelf` lists what is");
-    Err(Exit::Usage)
+    Err(Exit::NotWell)
 }
 
 async fn pause(desk: &Desk, who: Option<i64>, value: &'static str) -> Result<Exit, Exit> {

@@ -75,6 +75,6 @@ async fn find(desk: &Desk, who: &str) -> Result<UserId, Exit> {
     let found = found.map_err(|error| Desk::trouble(&error))?;
     one(found, who).map(|stored| stored.user).map_err(|words| {
         eprintln!("{words}");
-        Exit::Usage
+        Exit::NotWell
     })
 }

@@ -145,13 +145,13 @@ pub(super) async fn show(desk: &Desk, name: &str) -> Result<Exit, Exit> {
     let rows = if let Some(number) = name.strip_prefix('#').and_then(|digits| digits.parse().ok()) {
         let Some(case) = cases::load_of(db, bot, number).await.map_err(trouble)? else {
             eprintln!("there is no case {name}");
-            return Err(Exit::Usage);
+            return Err(Exit::NotWell);
         };
         vec![Row::of(desk, case).await.map_err(trouble)?]
     } else {
         let stored = one(operations::named(db, bot, name).await.map_err(trouble)?, name).map_err(|words| {
             eprintln!("{words}");
-            Exit::Usage
+            Exit::NotWell
         })?;
         let all = cases::of_operation(db, stored.operation.id).await.map_err(trouble)?;
         if all.is_empty() {

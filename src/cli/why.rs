@@ -33,7 +33,7 @@ pub(super) async fn run(path: &Path, args: &WhyArgs, json: bool) -> Exit {
         let found = operations::named(desk.store.reader(), desk.staff.bot, &args.name).await.map_err(trouble)?;
         if found.is_empty() {
             eprintln!("{}: no ticket, marker or operation known here", args.name);
-            return Err(Exit::Usage);
+            return Err(Exit::NotWell);
         }
         for stored in &found {
             tell(&desk, stored).await.map_err(trouble)?;

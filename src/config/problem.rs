@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// Whether the service may start with this problem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// It may not.
     Error,
@@ -12,7 +13,7 @@ pub enum Severity {
 }
 
 /// One mistake. `what` and `hint` never hold a secret's value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Problem {
     /// Whether it stops the start.
     pub severity: Severity,
@@ -26,6 +27,22 @@ pub struct Problem {
     pub what: String,
     /// What to do about it; may be empty.
     pub hint: String,
+}
+
+impl Problem {
+    /// Whether it is an error of this setting, by its dotted name, written in place or in a file of its own.
+    #[must_use]
+    pub fn is_of(&self, setting: &str) -> bool {
+        let named = self.what.strip_prefix('`').and_then(|rest| rest.strip_prefix(setting));
+        let named = named.is_some_and(|rest| rest.starts_with('`') || rest.starts_with("_file`"));
+        named && self.severity == Severity::Error
+    }
+
+    /// The setting that its words begin with, if they begin with one.
+    #[must_use]
+    pub fn setting(&self) -> Option<&str> {
+        self.what.strip_prefix('`')?.split('`').next()
+    }
 }
 
 impl fmt::Display for Problem {
@@ -96,6 +113,22 @@ impl Problems {
         self.0.extend(other.0);
     }
 
+    /// Takes over what of another list is not of a setting that this one has an error of already: one mistake, one line.
+    pub fn append_unsaid(&mut self, other: Self) {
+        let said = |problem: &Problem| {
+            problem.setting().is_some_and(|setting| self.0.iter().any(|known| known.is_of(setting)))
+        };
+        let unsaid: Vec<_> = other.0.into_iter().filter(|problem| !said(problem)).collect();
+        self.0.extend(unsaid);
+    }
+
+    /// The same, none of which stops the start.
+    #[must_use]
+    pub fn as_warnings(self) -> Self {
+        let softened = self.0.into_iter().map(|problem| Problem { severity: Severity::Warning, ..problem });
+        Self(softened.collect())
+    }
+
     /// Whether nothing was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -159,5 +192,30 @@ mod tests {
             "a.toml: no token — put it in\na.toml:7: bad port — 1 to 65535\nb.toml:2: warning: odd"
         );
         assert!(problems.has_errors());
+    }
+
+    #[test]
+    fn one_mistake_of_a_setting_is_one_line() {
+        let mut problems = Problems::new();
+        problems.error("z.toml", Some(3), "`crm.secrets.token_file`: t is empty", "");
+        problems.warning("z.toml", Some(4), "`crm.vars.a` is odd", "");
+        let mut found = Problems::new();
+        for what in ["`crm.secrets.token` is missing", "`crm.secrets.tok` is missing", "`crm.vars.a` is missing", "no"]
+        {
+            found.error("z.toml", Some(3), what, "");
+        }
+        problems.append_unsaid(found);
+        let said: Vec<_> = problems.iter().map(|problem| problem.what.as_str()).collect();
+        assert_eq!(
+            said,
+            [
+                "`crm.secrets.token_file`: t is empty",
+                "`crm.vars.a` is odd",
+                "`crm.secrets.tok` is missing",
+                "`crm.vars.a` is missing",
+                "no"
+            ]
+        );
+        assert!(!problems.as_warnings().has_errors());
     }
 }

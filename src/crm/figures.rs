@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Crm;
 use crate::{
-    catalog::profile::{model::Verify, template::Template},
+    catalog::profile::{Profile, model::Verify, template::Template},
     domain::{operation::OnAbsent, outcome::Promise, ticket::TicketOrder},
 };
 
@@ -43,35 +43,74 @@ pub struct Cost {
     pub check: u32,
 }
 
+impl Figures {
+    /// The figures of a profile, whatever an installation has filled in.
+    #[must_use]
+    pub fn of(profile: &Profile) -> Self {
+        let (lookups, limits) = (&profile.lookups, profile.limits);
+        let sure = profile.meta.verified.is_some();
+        Self {
+            settle: lookups.iter().map(|lookup| lookup.settle_after).max().unwrap_or(Duration::ZERO),
+            floor: floor(profile),
+            looks: lookups.iter().map(|lookup| lookup.misses).max().unwrap_or(1),
+            spacing: lookups.iter().map(|lookup| lookup.spacing).max().unwrap_or(Duration::from_secs(20)),
+            key_ttl: profile.dedupe.ttl,
+            on_absent: if sure { profile.on_absent } else { OnAbsent::Review },
+            concurrency: limits.concurrency,
+            per_second: limits.per_second,
+            burst: limits.burst,
+        }
+    }
+}
+
+/// What makes a repeat harmless. An unverified profile is not believed in what would send again: its keyed claim counts as
+/// searchable, or as blind where it has no lookup, so that a human settles the unknown.
+#[must_use]
+pub fn promise(profile: &Profile) -> Promise {
+    match profile.meta.promise {
+        Promise::Keyed if profile.meta.verified.is_some() => Promise::Keyed,
+        Promise::Blind => Promise::Blind,
+        _ if profile.lookups.is_empty() => Promise::Blind,
+        _ => Promise::Searchable,
+    }
+}
+
+/// Why sending again by itself could make a second ticket, with this settle window; `None` where it is as safe as the
+/// profile can make it.
+#[must_use]
+pub fn resend_refusal(profile: &Profile, settle: Duration) -> Option<String> {
+    let promise = promise(profile);
+    if promise == Promise::Blind {
+        return Some("this CRM can neither be searched nor refuses repeats".to_owned());
+    }
+    if profile.meta.verified.is_none() {
+        return Some(format!(
+            "the profile `{}` is unverified: nobody has seen that its lookups find what was made",
+            profile.meta.name
+        ));
+    }
+    let floor = floor(profile);
+    (promise == Promise::Searchable && settle < floor).then(|| {
+        format!("settle is {settle:?}, but a request given up on may go on for so long and show so late that a miss means something only after {floor:?}")
+    })
+}
+
+fn floor(profile: &Profile) -> Duration {
+    let lag = profile.lookups.iter().map(|lookup| lookup.lag).max().unwrap_or(Duration::ZERO);
+    profile.dedupe.server_max + lag
+}
+
 impl Crm {
-    /// What makes a repeat harmless. An unverified profile is not believed in what would send again: its keyed claim
-    /// counts as searchable, or as blind where it has no lookup, so that a human settles the unknown.
+    /// What makes a repeat harmless: see [`promise`].
     #[must_use]
     pub fn promise(&self) -> Promise {
-        match self.profile.meta.promise {
-            Promise::Keyed if self.profile.meta.verified.is_some() => Promise::Keyed,
-            Promise::Blind => Promise::Blind,
-            _ if self.can_look() => Promise::Searchable,
-            _ => Promise::Blind,
-        }
+        promise(&self.profile)
     }
 
     /// The profile's own figures.
     #[must_use]
     pub fn figures(&self) -> Figures {
-        let (lookups, limits) = (&self.profile.lookups, self.profile.limits);
-        let sure = self.profile.meta.verified.is_some();
-        Figures {
-            settle: lookups.iter().map(|lookup| lookup.settle_after).max().unwrap_or(Duration::ZERO),
-            floor: self.floor(),
-            looks: lookups.iter().map(|lookup| lookup.misses).max().unwrap_or(1),
-            spacing: lookups.iter().map(|lookup| lookup.spacing).max().unwrap_or(Duration::from_secs(20)),
-            key_ttl: self.profile.dedupe.ttl,
-            on_absent: if sure { self.profile.on_absent } else { OnAbsent::Review },
-            concurrency: limits.concurrency,
-            per_second: limits.per_second,
-            burst: limits.burst,
-        }
+        Figures::of(&self.profile)
     }
 
     /// What each act costs.
@@ -93,26 +132,6 @@ impl Crm {
         self.cost().create.saturating_add(files.saturating_mul(self.profile.attachments.cost()))
     }
 
-    /// Why sending again by itself could make a second ticket, with these figures; `None` where it is as safe as the
-    /// profile can make it.
-    #[must_use]
-    pub fn resend_refusal(&self, settle: Duration) -> Option<String> {
-        let meta = &self.profile.meta;
-        if self.promise() == Promise::Blind {
-            return Some("this CRM can neither be searched nor refuses repeats".to_owned());
-        }
-        if meta.verified.is_none() {
-            return Some(format!(
-                "the profile `{}` is unverified: nobody has seen that its lookups find what was made",
-                meta.name
-            ));
-        }
-        let floor = self.floor();
-        (self.promise() == Promise::Searchable && settle < floor).then(|| {
-            format!("settle is {settle:?}, but a request given up on may go on for so long and show so late that a miss means something only after {floor:?}")
-        })
-    }
-
     /// Whether our key also travels in a header of the create: an idempotency key the CRM minds whatever becomes of its
     /// fields.
     #[must_use]
@@ -120,10 +139,5 @@ impl Crm {
         let names_key = |value: &Template| value.names().iter().any(|name| name.starts_with("ext."));
         let ticket = self.profile.steps.iter().find(|step| step.is_ticket());
         ticket.is_some_and(|step| step.request.headers.iter().any(|(_, value)| names_key(value)))
-    }
-
-    fn floor(&self) -> Duration {
-        let lag = self.profile.lookups.iter().map(|lookup| lookup.lag).max().unwrap_or(Duration::ZERO);
-        self.profile.dedupe.server_max + lag
     }
 }

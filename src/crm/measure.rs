@@ -1,6 +1,6 @@
 //! Questions to a CRM outside of any create: what an installation must see to, and taking a trial's record away.
 
-use super::{Crm, scope, transport::Heard};
+use super::{Crm, auth::Wire, scope, settings, transport::Heard};
 use crate::{
     catalog::profile::{model::Auth, rule::Verdict},
     domain::{outcome::Look, ticket::Ticket},
@@ -38,6 +38,24 @@ impl Crm {
             Look::Missed | Look::Found { .. } => Some(Ok(())),
             Look::Unsure { detail, .. } => Some(Err(detail)),
             Look::Impossible => None,
+        }
+    }
+
+    /// Whether the address that tickets are made at can be reached: `HEAD` of its root, without credentials. By HTTP that
+    /// changes nothing (RFC 9110, 9.2.1), and any answer shows that name, connection and certificate are well.
+    ///
+    /// # Errors
+    /// Why it cannot, in words, with the address.
+    pub async fn reaches(&self) -> Result<String, String> {
+        let step = self.profile.steps.iter().find(|step| step.is_ticket());
+        let origin = step.map(|step| settings::origin(&step.request.url, &scope::fixed(&self.fitted.vars)));
+        let origin = origin.unwrap_or_else(|| Err("the profile makes no ticket".to_owned()))?;
+        let url = format!("{origin}/");
+        let wire = Wire { method: "HEAD".to_owned(), url, headers: Vec::new(), basic: None, body: None };
+        match self.transport.exchange(wire).await {
+            Heard::Answer(_) => Ok(origin.to_string()),
+            Heard::NotSent(why) => Err(format!("{origin} cannot be reached: {}", self.hush(why))),
+            Heard::Lost(why) => Err(format!("{origin} takes connections and does not answer: {}", self.hush(why))),
         }
     }
 

@@ -49,7 +49,7 @@ use self::{
 };
 pub use self::{
     expiry::Expiry,
-    figures::{Cost, Figures},
+    figures::{Cost, Figures, promise, resend_refusal},
     files::{FileSource, FileWords, Inset, NoFile},
     request::{PrepareError, Prepared},
     settings::CrmSettings,

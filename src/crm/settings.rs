@@ -186,7 +186,7 @@ fn own_lookup(step: &Step) -> Option<&Request> {
     }
 }
 
-fn origin(url: &Url, scope: &Scope) -> Result<Origin, String> {
+pub(super) fn origin(url: &Url, scope: &Scope) -> Result<Origin, String> {
     let base = url.base.text(scope).map_err(|error| error.0)?;
     Origin::of(&base).ok_or_else(|| format!("`{}` does not come out as an address", url.base.source()))
 }

@@ -106,11 +106,9 @@ impl Worker {
             Outcome::AuthRefused { detail } => {
                 (Event::NotSent { attempt, retry_at: self.retry_at(attempt, None) }, Some(detail.clone()))
             }
-            Outcome::InFlight { wait } => (
-                Event::InFlight { attempt, retry_at: self.retry_at(attempt, *wait) },
-                Some("the CRM is still working on an earlier request with this key".to_owned()),
-            ),
-            Outcome::Exists => (Event::Exists { attempt }, Some("the CRM knows this key".to_owned())),
+            // The outcome's own word says all there is to say, in the reader's language.
+            Outcome::InFlight { wait } => (Event::InFlight { attempt, retry_at: self.retry_at(attempt, *wait) }, None),
+            Outcome::Exists => (Event::Exists { attempt }, None),
             Outcome::Lost { detail } => (Event::Lost { attempt }, Some(detail.clone())),
         }
     }

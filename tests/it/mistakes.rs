@@ -83,7 +83,7 @@ fn no_file_is_needed_where_the_environment_says_everything() {
     // A file that was named is read, or missed; and without a token nobody meant the environment.
     for (words, variables) in [(&["check", "--config", "other.toml"][..], &all[..]), (&["check"], &all[1..])] {
         let (code, said) = named(words, variables);
-        assert_ne!(code, Some(0), "{said}");
+        assert_eq!(code, Some(2), "{said}");
         assert!(said.contains(".toml: cannot be read"), "{said}");
     }
 }
@@ -160,6 +160,116 @@ fn mistakes_of_the_settings_and_of_what_they_name_come_at_once() {
     let (code, said) = ran(folder.path(), &format!("{wrong}[crm.reconcile]\nsettle = \"1s\"\n"), &["run"]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("`crm.lease`") && said.contains("`crm.reconcile.settle`"), "{said}");
+}
+
+#[test]
+fn figures_are_checked_though_the_profile_its_variables_or_its_secrets_are_wrong() {
+    let folder = folder();
+    let figures = "[crm.reconcile]\nsettle = \"1s\"\n";
+    for (right, wrong, said_of_it) in [
+        ("token = \"secret\"", "token = \"\"", "zayavka.toml:11: `crm.secrets.token` is empty"),
+        ("http://127.0.0.1:9100", "127.0.0.1:9100", "zayavka.toml:9: `crm.vars.base_url`: it must be"),
+        ("generic-keyed", "generic-keyd", "zayavka.toml:7: there is no CRM profile `generic-keyd`"),
+    ] {
+        let said = unwell(folder.path(), &format!("{SOUND}{figures}").replace(right, wrong));
+        assert!(said.contains(said_of_it), "{said}");
+        let settle = "zayavka.toml:13: `crm.reconcile.settle` 1s is shorter than request_timeout 10s";
+        assert_eq!(said.matches(settle).count(), 1, "{said}");
+    }
+    // What no profile was read for is not made up.
+    let said = unwell(folder.path(), &SOUND.replace("generic-keyed", "generic-keyd"));
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn one_mistake_is_one_line() {
+    let folder = folder();
+    put(folder.path(), "empty", "\n");
+    for (config, setting) in [
+        (SOUND.replace("token = \"secret\"", "token = \"\""), "`crm.secrets.token"),
+        (SOUND.replace("token = \"secret\"", "token_file = \"empty\""), "`crm.secrets.token"),
+        (SOUND.replace("base_url = \"http://127.0.0.1:9100\"", "base_url = [1]"), "`crm.vars.base_url"),
+        (
+            SOUND.replace("generic-keyed", "generic-blind") + "[crm.reconcile]\non_absent = \"resend\"\n",
+            "`crm.reconcile.on_absent`",
+        ),
+        (
+            SOUND.replace(
+                "[staff]",
+                "receive = \"webhook\"\n[telegram.webhook]\nurl = \"https://b.example.ru/t\"\nsecret_token = \"\"\n[staff]",
+            ),
+            "`telegram.webhook.secret_token`",
+        ),
+    ] {
+        let said = unwell(folder.path(), &config);
+        assert_eq!((said.matches(setting).count(), said.lines().count()), (1, 1), "{said}");
+    }
+}
+
+#[test]
+fn a_profile_that_is_not_selected_is_read_too() {
+    let folder = folder();
+    let shipped = include_str!("../../templates/crm/generic-blind.toml");
+    put(folder.path(), "templates/crm/generic-blind.toml", shipped);
+    let said = well(folder.path(), SOUND);
+    assert!(!said.contains("warning"), "{said}");
+    let magic = shipped.replace("promise = \"blind\"", "promise = \"magic\"");
+    put(folder.path(), "templates/crm/generic-blind.toml", &magic);
+    put(folder.path(), "templates/crm/notes.toml", "to be written\n");
+    let said = well(folder.path(), SOUND);
+    assert!(said.contains("templates/crm/generic-blind.toml:12: warning: "), "{said}");
+    assert!(said.contains("cannot be `magic`"), "{said}");
+    assert!(said.contains("templates/crm/notes.toml:1: warning: not valid TOML"), "{said}");
+    let said = unwell(folder.path(), &SOUND.replace("generic-keyed", "generic-blind"));
+    assert!(said.contains("templates/crm/generic-blind.toml:12: `profile.promise` cannot be `magic`"), "{said}");
+}
+
+#[test]
+fn words_that_call_an_unknown_one_unsent_or_made_are_refused() {
+    let folder = folder();
+    let shipped = include_str!("../../templates/texts/ru.toml");
+    for words in ["Заявка {marker} не отправлена", "Заявка {marker} в CRM есть", "Заявка {marker} соз\u{AD}дана"]
+    {
+        let changed = shipped.lines().map(|line| match line.starts_with("waiting_unknown = ") {
+            true => format!("waiting_unknown = \"{words}\"\n"),
+            false => format!("{line}\n"),
+        });
+        put(folder.path(), "templates/texts/ru.toml", &changed.collect::<String>());
+        let said = unwell(folder.path(), SOUND);
+        assert!(said.contains("`notice.waiting_unknown`: «") && said.lines().count() == 1, "{words}: {said}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_to_programs_in_parts() {
+    let folder = folder();
+    let parts = |config: &str, code: i32| {
+        let (ended, said) = ran(folder.path(), config, &["check", "--json"]);
+        assert_eq!(ended, Some(code), "{said}");
+        let line = said.lines().find(|line| line.starts_with('{')).unwrap_or_default();
+        serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|error| panic!("{error}: {said}"))
+    };
+    let told = parts(&SOUND.replace("token = \"secret\"", "token = \"\""), 1);
+    let (line, detail) = (told["problems"][0].as_str().unwrap_or_default(), &told["details"][0]);
+    assert!(line.starts_with("zayavka.toml:11: "), "{told}");
+    assert_eq!((&detail["file"], &detail["line"]), (&"zayavka.toml".into(), &11.into()), "{told}");
+    assert_eq!((&detail["severity"], &detail["hint"]), (&"error".into(), &"".into()), "{told}");
+    assert_eq!(detail["what"], "`crm.secrets.token` is empty");
+    let told = parts(&format!("{SOUND}[templates]\ndir = \"nodir\"\n"), 0);
+    assert_eq!((&told["ok"], &told["details"][0]["severity"]), (&true.into(), &"warning".into()), "{told}");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_ends_every_command_alike() {
+    let folder = folder();
+    for words in [&["check"][..], &["run"], &["doctor"], &["migrate", "status"], &["ops", "list"], &["why", "1"]] {
+        let (code, said) = ran(folder.path(), SOUND, &[words, &["--config", "nofile.toml"][..]].concat());
+        assert_eq!(code, Some(2), "{words:?}: {said}");
+        assert!(said.contains("nofile.toml: cannot be read: there is no such file"), "{said}");
+    }
+    // One that can be read has been checked.
+    let (code, said) = ran(folder.path(), "[telegram\n", &["check"]);
+    assert_eq!(code, Some(1), "{said}");
 }
 
 #[test]

@@ -116,6 +116,37 @@ async fn a_form_with_mistakes_shows_them_with_their_lines() {
     assert!(tongue.status.code() == Some(2) && complained(&tongue).contains("en, ru"), "{}", complained(&tongue));
 }
 
+/// Runs the program with its standard output led elsewhere; its exit code and what it complained of.
+fn led(folder: &Path, arguments: &[&str], to: Option<std::fs::File>) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zayavka"));
+    let out = to.map_or_else(Stdio::piped, Stdio::from);
+    command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(out).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it runs");
+    // Nobody reads any of it.
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    (output.status.code(), complained(&output))
+}
+
+#[tokio::test]
+async fn a_reader_that_has_gone_ends_no_command_badly() {
+    let bench = Bench::new().await;
+    let folder = bench.folder.path();
+    form(folder, FORM);
+    assert_eq!(run(folder, &["migrate", "up"]).await.status.code(), Some(0));
+    for words in [&["check", "--json"][..], &["check"], &["form", "preview", "callback.toml"], &["--help"]] {
+        let (code, complaints) = led(folder, words, None);
+        assert_eq!((code, complaints.contains("panicked")), (Some(0), false), "{words:?}: {complaints}");
+    }
+    assert_eq!(led(folder, &["why", "1"], None).0, Some(1), "it still says that something is not well");
+    // A full disk is another matter: what was asked for is not there.
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("a full device");
+    let (code, complaints) = led(folder, &["check", "--json"], Some(full));
+    assert_eq!(code, Some(1), "{complaints}");
+    assert!(complaints.contains("the output is not whole"), "{complaints}");
+    bench.world.stop().await;
+}
+
 /// An installation against the sandbox's world.
 struct Bench {
     world: World,
@@ -202,6 +233,26 @@ async fn the_doctor_finds_all_well_and_says_what_is_not() {
     bench.control("crm/down", json!({"down": true})).await;
     let (code, findings) = bench.doctor().await;
     assert_eq!((code, &part(&findings, "CRM")["well"]), (Some(1), &json!(false)), "{findings}");
+    bench.world.stop().await;
+}
+
+#[tokio::test]
+async fn the_doctor_reaches_for_a_crm_that_cannot_be_asked() {
+    let bench = Bench::new().await;
+    let config = bench.folder.path().join("zayavka.toml");
+    let text = std::fs::read_to_string(&config).expect("the configuration");
+    std::fs::write(&config, text.replace("generic-searchable", "generic-blind")).expect("a file");
+    assert_eq!(run(bench.folder.path(), &["migrate", "up"]).await.status.code(), Some(0));
+    let (code, findings) = bench.doctor().await;
+    assert_eq!((code, &part(&findings, "CRM")["well"]), (Some(0), &json!(true)), "{findings}");
+    let url = format!("{}/sandbox/crm/tickets", bench.world.api_url());
+    let tickets = bench.http.get(url).send().await.expect("it answers").text().await.expect("text");
+    assert!(tickets.contains(r#""tickets":[]"#), "nothing was made: {tickets}");
+    bench.control("crm/down", json!({"down": true})).await;
+    let (code, findings) = bench.doctor().await;
+    let crm = part(&findings, "CRM");
+    assert_eq!((code, &crm["well"]), (Some(1), &json!(false)), "{findings}");
+    assert!(crm["said"].as_str().is_some_and(|said| said.contains("cannot be reached")), "{crm}");
     bench.world.stop().await;
 }
 

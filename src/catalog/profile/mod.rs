@@ -21,4 +21,4 @@ mod vars;
 pub(crate) use load::PATH_SECRET;
 pub use load::load;
 pub use model::Profile;
-pub use open::{known, open};
+pub use open::{known, open, others};

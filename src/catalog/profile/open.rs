@@ -17,7 +17,7 @@ pub fn open(named: &str, templates: Option<&Path>, named_at: Place) -> Result<(P
         problems.error(named_at.0.clone(), named_at.1, what, hint);
         problems
     };
-    if named.contains(['/', '\\']) || named.ends_with(".toml") {
+    if is_path(named) {
         let path = Path::new(named);
         if !path.is_file() {
             let what = format!("`crm.profile` is the path {named}, where there is no file");
@@ -41,6 +41,27 @@ pub fn open(named: &str, templates: Option<&Path>, named_at: Place) -> Result<(P
         folder.join(format!("{named}.toml")).display()
     );
     Err(refused(format!("there is no CRM profile `{named}`"), hint))
+}
+
+/// What is wrong in the profiles of the templates folder that are not the `named` one, as warnings: nothing works by them
+/// now, and whoever selects one later should not find its mistakes only then.
+#[must_use]
+pub fn others(named: &str, templates: Option<&Path>) -> Problems {
+    let mut problems = Problems::new();
+    let all = templates.map(|folder| files::toml_files(&folder.join("crm"), &mut problems)).unwrap_or_default();
+    let selected = if is_path(named) { Some(PathBuf::from(named)) } else { own(named, templates) };
+    let selected = selected.and_then(|path| path.canonicalize().ok());
+    for path in all.iter().filter(|path| selected.is_none() || path.canonicalize().ok() != selected) {
+        match file(path) {
+            Ok((_, found)) | Err(found) => problems.append(found),
+        }
+    }
+    problems.as_warnings()
+}
+
+/// Whether a profile is named by its path.
+fn is_path(named: &str) -> bool {
+    named.contains(['/', '\\']) || named.ends_with(".toml")
 }
 
 /// The names most like a wrong one: a slip of the hand, the same product, or else all there are.
@@ -88,6 +109,28 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn mistakes_of_profiles_that_are_not_selected_are_warnings() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let crm = folder.path().join("crm");
+        fs::create_dir(&crm).expect("a folder");
+        let text = built_in::text("generic-blind").expect("it ships");
+        fs::write(crm.join("good.toml"), text.replace("generic-blind", "good")).expect("written");
+        fs::write(crm.join("magic.toml"), text.replace("promise = \"blind\"", "promise = \"magic\"")).expect("written");
+        fs::write(crm.join("none.toml"), "this is no TOML").expect("written");
+        let said = others("good", Some(folder.path()));
+        let told = said.to_string().replace(&format!("{}/", crm.display()), "");
+        assert!(!said.has_errors() && !told.contains("good.toml"), "{told}");
+        let magic = told.lines().find(|line| line.starts_with("magic.toml:")).unwrap_or_default();
+        assert!(magic.contains(": warning: ") && magic.contains("cannot be `magic`"), "{told}");
+        assert!(told.contains("none.toml:1: warning: not valid TOML"), "{told}");
+        // The selected one is read, and told of, by itself: by its name or by its path.
+        assert!(!others("magic", Some(folder.path())).to_string().contains("magic.toml"));
+        let by_path = crm.join("none.toml").display().to_string();
+        assert!(!others(&by_path, Some(folder.path())).to_string().contains("none.toml"));
+        assert!(others("good", None).is_empty());
+    }
 
     #[test]
     fn an_own_file_goes_before_a_shipped_one() {

@@ -324,6 +324,7 @@ texts! {
     AttemptBecauseName = "attempt"."because_name", Message, Free, [];
     AttemptBecauseTls = "attempt"."because_tls", Message, Free, [];
     AttemptBecauseStatus = "attempt"."because_status", Message, Free, ["status"];
+    AttemptBecauseCut = "attempt"."because_cut", Message, Free, ["status"];
     AttemptDetail = "attempt"."detail", Message, Free, ["detail"];
 
     // What happened, for the history of an operation.

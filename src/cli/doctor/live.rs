@@ -256,7 +256,11 @@ async fn crm(config: &Config, checked: Checked, store: Option<Store>, found: &mu
     match crm.answers().await {
         Some(Ok(())) => found.well("CRM", format!("answers; profile {name}")),
         Some(Err(why)) => found.ill("CRM", why, "[crm.vars], [crm.secrets], the network"),
-        None => found.look("CRM", format!("the profile {name} has nothing to ask with")),
+        // Where nothing can be asked, that somebody is there is all there is to learn.
+        None => match crm.reaches().await {
+            Ok(at) => found.well("CRM", format!("{at} can be reached; the profile {name} has nothing to ask with")),
+            Err(why) => found.ill("CRM", why, "[crm.vars], the network"),
+        },
     }
     for (text, well) in crm.prerequisites().await {
         match well {

@@ -78,9 +78,10 @@ async fn every_ordered_pair_of_points_on_the_happy_path() {
     let long = std::env::var("ZAYAVKA_CRASH").is_ok_and(|value| value == "long");
     let promises: &[Promise] =
         if long { &[Promise::Keyed, Promise::Searchable, Promise::Blind] } else { &[Promise::Searchable] };
+    let kinds: &[Kind] = if long { &[Kind::Sqlite, Kind::Postgres] } else { &[Kind::Sqlite] };
     let (mut pairs, mut given_up) = (0, 0);
-    for promise in promises {
-        let bench = Bench::prepare(Kind::Sqlite, *promise).await;
+    for (kind, promise) in kinds.iter().flat_map(|kind| promises.iter().map(move |promise| (*kind, *promise))) {
+        let bench = Bench::prepare(kind, promise).await;
         let points = bench.run(&[], PLAIN).await.points;
         for first in 1..=points {
             for second in 1..=points {
@@ -90,7 +91,7 @@ async fn every_ordered_pair_of_points_on_the_happy_path() {
                 }
                 let life = bench.run(&[first, second], PLAIN).await;
                 life.must_be_honest(&format!(
-                    "{promise:?}, died at point {first}, then at point {second} of the next life"
+                    "{kind:?} {promise:?}, died at point {first}, then at point {second} of the next life"
                 ));
                 pairs += 1;
                 given_up += usize::from(life.given_up_by_two_deaths());
@@ -100,6 +101,8 @@ async fn every_ordered_pair_of_points_on_the_happy_path() {
                 }
             }
         }
+        bench.end().await;
+        println!("{kind:?} {promise:?}: {points} points, {pairs} pairs so far");
     }
     println!("{pairs} pairs; in {given_up} of them a message was given up after dying in its sending twice (README)");
     // The way is short: a third of its points lie in the sending of its one message, and so about a seventh of the pairs

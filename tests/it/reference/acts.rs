@@ -43,8 +43,8 @@ impl Acts {
         {
             return again;
         }
-        // What the machine itself asks for, three times out of four; otherwise anything at all.
-        let wanted = (!self.one_in(4)).then(|| self.wanted(operation, now, policy)).flatten();
+        // What the machine itself asks for, five times out of six; otherwise anything at all.
+        let wanted = (!self.one_in(6)).then(|| self.wanted(operation, now, policy)).flatten();
         let event = wanted.unwrap_or_else(|| self.anything(operation, now));
         if event.attempt().is_some() {
             self.answered = Some(event.clone());

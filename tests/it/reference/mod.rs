@@ -2,8 +2,9 @@
 //! through the pure machine on a copy in memory; after each one both must stand in the same place, with the same rows.
 //!
 //! Acts: confirming twice, two workers claiming, answers of the current, of an earlier and of no attempt, each perhaps
-//! twice, ended leases, looks, decisions, withdrawal, and writes on a state read long ago. CI makes 60 000 transitions on
-//! each database; `ZAYAVKA_TRANSITIONS` sets another number, `ZAYAVKA_SEED` repeats a run.
+//! twice, ended leases, looks, decisions, withdrawal, and writes on a state read long ago. CI has 50 000 transitions
+//! taken on each database, those that were refused or came too late not counted; `ZAYAVKA_TRANSITIONS` sets another number,
+//! `ZAYAVKA_SEED` repeats a run.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -41,7 +42,7 @@ const BOT: BotId = BotId(1);
 const LIFE: usize = 25;
 
 /// Operations alive at the same time: their writes meet in the same groups.
-const AT_ONCE: usize = 64;
+const AT_ONCE: usize = 192;
 
 /// What a run counted, by event word: a run in which something never happened proves nothing about it.
 #[derive(Debug, Default)]
@@ -53,7 +54,7 @@ struct Counted {
 
 on_both! {
     async fn random_acts(db: Database) {
-        let wanted: usize = std::env::var("ZAYAVKA_TRANSITIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(60_000);
+        let wanted: usize = std::env::var("ZAYAVKA_TRANSITIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(50_000);
         let seed = std::env::var("ZAYAVKA_SEED").ok().and_then(|n| n.parse().ok());
         let seed: u64 = seed.unwrap_or_else(|| SystemDice.below(u64::MAX));
         println!("ZAYAVKA_SEED={seed}");
@@ -65,7 +66,7 @@ on_both! {
             .buffer_unordered(AT_ONCE);
         let mut all = Counted::default();
         while let Some(one) = lives.next().await {
-            made.fetch_add(one.moved.values().sum::<usize>() + one.illegal + one.stale, Ordering::SeqCst);
+            made.fetch_add(one.moved.values().sum::<usize>(), Ordering::SeqCst);
             for (event, n) in one.moved {
                 *all.moved.entry(event).or_default() += n;
             }
@@ -74,8 +75,9 @@ on_both! {
         }
         drop(lives);
         let moved: usize = all.moved.values().sum();
-        println!("{} transitions: {moved} taken, {} refused, {} stale: {:?}", moved + all.illegal + all.stale, all.illegal, all.stale, all.moved);
-        assert!(moved + all.illegal + all.stale >= wanted);
+        println!("{moved} transitions taken, beside them {} refused and {} stale: {:?}", all.illegal, all.stale, all.moved);
+        assert!(moved >= wanted);
+        assert!(wanted < 10_000 || (all.illegal > wanted / 50 && all.stale > wanted / 50), "the acts are too tame");
         for event in ["claimed", "created", "refused", "not_sent", "in_flight", "exists", "lost", "lease_ended", "found",
             "missed", "unsure", "look_impossible", "candidate_stands", "candidate_falls", "decided_link",
             "decided_look_again", "decided_create_after_all", "decided_reject", "cancelled"] {
@@ -98,7 +100,7 @@ async fn live(store: Store, seed: u64) -> Counted {
     for _ in 0..LIFE {
         // A few more after the end: it must stay the end.
         after_the_end += usize::from(reference.state.is_final() && reference.watch.is_none());
-        if after_the_end > 4 {
+        if after_the_end > 3 {
             break;
         }
         now = acts.later(now);

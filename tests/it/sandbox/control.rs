@@ -77,6 +77,9 @@ async fn the_service_is_killed_and_started_by_its_control() {
     let status = bench.post("/service", json!({ "do": "restart" })).await;
     assert_eq!(status, json!({ "running": true, "pid": 4711, "restarts": 2 }));
     bench.post("/service", json!({ "do": "kill" })).await;
+    let status = bench.post("/service", json!({ "do": "restart" })).await;
+    assert_eq!(status["running"], true, "one that was down is only started: {status}");
+    bench.post("/service", json!({ "do": "kill" })).await;
     assert_eq!(bench.cannot("/service", json!({ "do": "dance" })).await.0, 400);
     let alone = Bench::start().await;
     assert_eq!(alone.cannot("/service", json!({ "do": "kill" })).await.0, 409);
