@@ -51,7 +51,8 @@ impl Crm {
         let origin = step.map(|step| settings::origin(&step.request.url, &scope::fixed(&self.fitted.vars)));
         let origin = origin.unwrap_or_else(|| Err("the profile makes no ticket".to_owned()))?;
         let url = format!("{origin}/");
-        let wire = Wire { method: "HEAD".to_owned(), url, headers: Vec::new(), basic: None, body: None };
+        let (method, headers) = ("HEAD".to_owned(), Vec::new());
+        let wire = Wire { method, url, headers, basic: None, body: None, filled: None };
         match self.transport.exchange(wire).await {
             Heard::Answer(_) => Ok(origin.to_string()),
             Heard::NotSent(why) => Err(format!("{origin} cannot be reached: {}", self.hush(why))),
