@@ -69,8 +69,8 @@ impl Shift<'_> {
             return Ok(true);
         }
         // In a group people also talk to each other: only a reply to the question, or to the card, is an answer.
-        let Some(message) = self.reply_to else { return Ok(false) };
-        let card = cards::by_message(self.tx.as_ref(), self.staff.bot, self.chat.id, message).await?;
+        let Some(reply) = self.reply_to else { return Ok(false) };
+        let card = self.card_at(reply.message).await?;
         Ok(card.is_some_and(|card| card == self.question() || card == cases::card(step.case)))
     }
 
@@ -261,7 +261,7 @@ impl Shift<'_> {
     /// Whether a question's message was put to this person; one nobody remembers is taken for theirs.
     async fn is_own(&self, message: Option<MessageId>) -> Result<bool, StoreError> {
         let Some(message) = message else { return Ok(true) };
-        let card = cards::by_message(self.tx.as_ref(), self.staff.bot, self.chat.id, message).await?;
+        let card = self.card_at(message).await?;
         Ok(card.is_none_or(|card| !card.starts_with("ask:") || card == self.question()))
     }
 
