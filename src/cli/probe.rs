@@ -202,7 +202,7 @@ impl Trial {
     async fn kept(&self, crm: &Crm, ticket: Option<&Ticket>) -> Option<bool> {
         match crm.verify(&ticket?.number, self.order.key, &self.order.marker).await {
             Verified::Ours { .. } => Some(true),
-            Verified::Exists { .. } | Verified::Foreign => Some(false),
+            Verified::Exists { .. } | Verified::Keyless { .. } | Verified::Foreign => Some(false),
             Verified::Absent | Verified::Unsure { .. } | Verified::Impossible => None,
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{
     Shift,
     deed::{Deed, Ruling, Target},
-    typed,
+    typed::{self, How, Number},
 };
 use crate::{
     catalog::{texts::Key, wording::visible},
@@ -85,6 +85,9 @@ impl Shift<'_> {
         };
         match step.what.as_str() {
             NUMBER => match typed::number(text) {
+                Some(Number { number, how: How::Keyless }) => {
+                    self.conclude(&target, step.rev, &Deed::LinkKeyless { number }, true).await
+                }
                 Some(typed) => self.number_given(&target, step.rev, typed.number, true).await,
                 None => {
                     let key = Key::StaffAskNumberAgain;
@@ -113,6 +116,10 @@ impl Shift<'_> {
         let deed = Deed::Link { number: String::new() };
         if let Some(no) = self.cannot_begin(target, rev, &deed).await? {
             return Ok(no);
+        }
+        if !self.staff.can_verify && self.actor.role < Role::Owner {
+            // Nobody is asked for what will not be taken.
+            return Ok(Handled::toast(self.text(Key::StaffOwnerOnly, &[])));
         }
         let Some(case) = &target.case else { return Ok(Handled::quietly()) };
         self.wait_for(case.id, rev, NUMBER, None).await?;

@@ -4,7 +4,7 @@
 use super::{
     COMMANDS, Shift,
     deed::{Deed, Target},
-    typed::{self, NoReason, REASON},
+    typed::{self, How, NoReason, REASON},
 };
 use crate::{
     catalog::{
@@ -93,7 +93,11 @@ impl Shift<'_> {
         };
         let Some(typed) = typed::number(rest) else { return self.say_key(Key::StaffUsageLink).await };
         let number = typed.number;
-        let deed = if typed.unchecked { Deed::LinkUnchecked { number } } else { Deed::Link { number } };
+        let deed = match typed.how {
+            How::Checked => Deed::Link { number },
+            How::Keyless => Deed::LinkKeyless { number },
+            How::Unchecked => Deed::LinkUnchecked { number },
+        };
         self.commanded(&target, &deed).await
     }
 
