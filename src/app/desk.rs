@@ -8,7 +8,7 @@ use crate::{
     clock::{Clock, Dice},
     config::{self, Config},
     domain::role::{LiveRoster, Roster},
-    staff::Staff,
+    staff::{Menus, Staff},
     store::operations::Author,
     telegram::BotName,
 };
@@ -27,6 +27,7 @@ pub fn desk(config: &Config, checked: &Checked, author: Author, clock: Arc<dyn C
         second_person: config.staff.second_person,
         take_for: config.staff.take_for,
         hours: config.staff.hours,
+        menus: Menus::default(),
         author,
         clock,
     }

@@ -11,7 +11,6 @@ pub mod setup;
 use std::sync::{Arc, Mutex, atomic::AtomicBool};
 
 use serde_json::Value;
-use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -27,7 +26,7 @@ use crate::{
     inbox::{Inbox, routes},
     outbox::{AtCommit, Outbox},
     points::Points,
-    staff::Staff,
+    staff::{Menus, Staff},
     store::{Store, StoreError, inbox, operations::Author, outbox::Herald, settings},
     telegram::{Answer, BotName, Telegram},
     worker::{AtTap, Resting, SharedTokens, TelegramFiles, Worker, outage::Outage, remind::Reminder, retain::Retainer},
@@ -49,8 +48,8 @@ pub struct App {
     pub username: BotName,
     /// The staff, as it is now: a reload counts from the next action.
     pub roster: LiveRoster,
-    /// Woken when the staff changed: the command menus follow.
-    pub staff_changed: Arc<Notify>,
+    /// Whose command menus are in place; they follow when the staff changes.
+    pub menus: Menus,
     /// Every sentence.
     pub texts: Arc<Texts>,
     /// Takes updates in and handles them.
@@ -168,7 +167,7 @@ impl App {
         let author = author(&config, dice.as_ref());
         let desk = desk(&config, &checked, author.clone(), Arc::clone(&clock));
         let staff = Staff { username: username.clone(), ..desk };
-        let roster = staff.roster.clone();
+        let (roster, menus) = (staff.roster.clone(), staff.menus.clone());
         let Checked { catalog, crm, policy, .. } = checked;
         let bot = config.telegram.bot_id;
         let tokens = SharedTokens {
@@ -255,7 +254,7 @@ impl App {
             telegram,
             username,
             roster,
-            staff_changed: Arc::default(),
+            menus,
             inbox,
             worker,
             reminder,

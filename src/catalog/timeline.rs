@@ -72,7 +72,7 @@ fn detail(entry: &Entry) -> Option<String> {
     let detail = entry.detail.as_deref()?;
     let numbers = detail.strip_prefix("ticket ").or_else(|| detail.strip_prefix("tickets "));
     match entry.event.as_str() {
-        "decided_link" | "decided_link_unverified" => {
+        "decided_link" | "decided_link_keyless" | "decided_link_unverified" => {
             let number = numbers.and_then(|rest| rest.split_once(", ")).map(|(number, _)| number);
             number.map(|number| format!("№ {number}"))
         }

@@ -129,6 +129,7 @@ pub fn reason_words(texts: &Texts, lang: &str, reason: &ReviewReason) -> String 
         ReviewReason::BadNumber { number, exists: false } => say(Key::ReasonBadNumber, &[("number", number)]),
         ReviewReason::BadNumber { number, exists: true } => say(Key::ReasonForeignNumber, &[("number", number)]),
         ReviewReason::Unchecked { number } => say(Key::ReasonUnchecked, &[("number", number)]),
+        ReviewReason::Keyless { number, .. } => say(Key::ReasonKeyless, &[("number", number)]),
     }
 }
 

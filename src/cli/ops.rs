@@ -53,6 +53,9 @@ enum OpsCommand {
         /// Link it although nobody can check it; owners only.
         #[arg(long)]
         unverified: bool,
+        /// Link it although the CRM has shown that it carries no key of ours.
+        #[arg(long, conflicts_with = "unverified")]
+        keyless: bool,
     },
     /// Search the CRM once more.
     Look(Named),
@@ -120,12 +123,16 @@ async fn act(path: &Path, args: OpsArgs, json: bool) -> Result<Exit, Exit> {
         OpsCommand::Stats => queue::stats(&desk).await,
         OpsCommand::Take(named) => decide(&desk, who, named.name, Deed::Take).await,
         OpsCommand::HandBack(named) => decide(&desk, who, named.name, Deed::HandBack).await,
-        OpsCommand::Link { name, number, unverified } => {
+        OpsCommand::Link { name, number, unverified, keyless } => {
             let Some(number) = typed::ticket(&number) else {
                 eprintln!("`{number}` is not a ticket's number: give it as the CRM shows it, `1001`, or a link to it");
                 return Err(Exit::Usage);
             };
-            let deed = if unverified { Deed::LinkUnchecked { number } } else { Deed::Link { number } };
+            let deed = match (unverified, keyless) {
+                (true, _) => Deed::LinkUnchecked { number },
+                (_, true) => Deed::LinkKeyless { number },
+                _ => Deed::Link { number },
+            };
             decide(&desk, who, name, deed).await
         }
         OpsCommand::Look(named) => decide(&desk, who, named.name, Deed::LookAgain).await,

@@ -289,7 +289,7 @@ impl Trial {
         asking.turn(asking.crm.cost().check).await;
         match asking.crm.verify(&ticket?.number, self.order.key, &self.order.marker).await {
             Verified::Ours { .. } => Some(true),
-            Verified::Exists { .. } | Verified::Foreign => Some(false),
+            Verified::Exists { .. } | Verified::Keyless { .. } | Verified::Foreign => Some(false),
             // It was found by our key, so it carries it.
             Verified::Absent | Verified::Unsure { .. } | Verified::Impossible => match asking.look(&self.order).await {
                 Look::Found { .. } => Some(true),

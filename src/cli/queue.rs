@@ -1,5 +1,7 @@
 //! Looking at the desk from a shell: the queue, a case, the shelf, the day in figures.
 
+use std::time::Duration;
+
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -8,9 +10,10 @@ use super::{
     desk::{Desk, one},
 };
 use crate::{
-    catalog::wording::{age, matter_words, state_words, visible},
+    catalog::wording::{age, matter_words, span, state_words, visible},
     domain::review::{WORDS, redact},
     ids::UserId,
+    outbox::case_card,
     store::{
         StoreError,
         cases::{self, Case, Filter},
@@ -99,6 +102,45 @@ impl Row {
     }
 }
 
+/// What a card shows of an operation beside where it stands.
+struct Shown {
+    client: String,
+    sent: String,
+    answers: Vec<String>,
+    /// How long its person has waited; nobody waits once it has ended.
+    waits: Option<Duration>,
+}
+
+impl Shown {
+    async fn of(desk: &Desk, stored: &Stored) -> Result<Self, StoreError> {
+        let attempts = operations::attempts(desk.store.reader(), stored.operation.id).await?;
+        let waits = (!stored.operation.state.is_final()).then(|| desk.now().since(stored.operation.confirmed_at));
+        let (texts, hours) = (&desk.staff.texts, &desk.staff.hours);
+        let answers = case_card::answers(texts, desk.lang(), hours, &attempts);
+        Ok(Self { client: case_card::client(stored), sent: case_card::sent(stored), answers, waits })
+    }
+
+    fn json(&self, stored: &Stored) -> Value {
+        let mut all = operation(stored);
+        all["client"] = json!(self.client);
+        all["sent"] = json!(self.sent);
+        all["answers"] = json!(self.answers);
+        all["waiting_seconds"] = json!(self.waits.map(|waits| waits.as_secs()));
+        all
+    }
+
+    fn print(&self, desk: &Desk) {
+        println!("  client: {}", self.client);
+        if let Some(waits) = self.waits {
+            println!("  waiting: {}", span(&desk.staff.texts, desk.lang(), waits));
+        }
+        println!("  sent: {}", self.sent.replace('\n', "\n  "));
+        for answer in &self.answers {
+            println!("  answer: {}", answer.replace('\n', "\n  "));
+        }
+    }
+}
+
 /// An operation for programs, without answers.
 pub(super) fn operation(stored: &Stored) -> Value {
     let operation = &stored.operation;
@@ -155,17 +197,25 @@ pub(super) async fn show(desk: &Desk, name: &str) -> Result<Exit, Exit> {
         })?;
         let all = cases::of_operation(db, stored.operation.id).await.map_err(trouble)?;
         if all.is_empty() {
+            let shown = Shown::of(desk, &stored).await.map_err(trouble)?;
             if desk.json {
-                println!("{}", json!({"operation": operation(&stored), "cases": []}));
+                println!("{}", json!({"operation": shown.json(&stored), "cases": []}));
             } else {
                 println!("{}: {}", stored.marker, state_words(&desk.staff.texts, desk.lang(), &stored.operation));
+                shown.print(desk);
             }
             return Ok(Exit::Done);
         }
         all.into_iter().map(|case| Row { case, stored: Some(stored.clone()) }).collect()
     };
+    // All cases of one name are about one operation.
+    let stored = rows.first().and_then(|row| row.stored.as_ref());
+    let shown = match stored {
+        Some(stored) => Some((stored, Shown::of(desk, stored).await.map_err(trouble)?)),
+        None => None,
+    };
     if desk.json {
-        let operation = rows.first().and_then(|row| row.stored.as_ref()).map(operation);
+        let operation = shown.as_ref().map(|(stored, shown)| shown.json(stored));
         let listed: Vec<_> = rows.iter().map(|row| row.json(desk)).collect();
         println!("{}", json!({"operation": operation, "cases": listed}));
         return Ok(Exit::Done);
@@ -178,6 +228,9 @@ pub(super) async fn show(desk: &Desk, name: &str) -> Result<Exit, Exit> {
         for ticket in row.case.matter.candidates() {
             println!("  {} {}", ticket.number, ticket.url.as_deref().unwrap_or_default());
         }
+    }
+    if let Some((_, shown)) = &shown {
+        shown.print(desk);
     }
     Ok(Exit::Done)
 }

@@ -3,10 +3,7 @@
 use std::{io::IsTerminal as _, path::Path, sync::Arc};
 
 use clap::Args;
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    sync::Notify,
-};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::{Exit, complain, database::trouble, file, load_checked};
@@ -15,6 +12,7 @@ use crate::{
     clock::{SystemClock, SystemDice},
     config::{self, Config},
     domain::role::LiveRoster,
+    staff::Menus,
     telemetry,
 };
 
@@ -51,12 +49,12 @@ pub(super) async fn run(path: &Path, args: &RunArgs) -> Exit {
         }
     };
     let stop = CancellationToken::new();
-    let (roster, staff_changed) = (app.roster.clone(), Arc::clone(&app.staff_changed));
+    let (roster, menus) = (app.roster.clone(), app.menus.clone());
     let running = app::lifecycle::run_at(app, listener, stop.clone());
     tokio::select! {
         ending = running => ended(&ending),
         second = stop_signals(stop.clone(), args.stop_with_parent) => second,
-        never = reloads(path, &roster, &staff_changed, stop) => never,
+        never = reloads(path, &roster, &menus, stop) => never,
     }
 }
 
@@ -74,7 +72,7 @@ fn ended(ending: &Ending) -> Exit {
 
 /// SIGHUP has the staff list read again; it counts from the next action on. On a terminal it means that the terminal is
 /// gone, and is a first signal to stop.
-async fn reloads(path: &Path, roster: &LiveRoster, changed: &Notify, stop: CancellationToken) -> Exit {
+async fn reloads(path: &Path, roster: &LiveRoster, menus: &Menus, stop: CancellationToken) -> Exit {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else {
         tracing::warn!("SIGHUP cannot be listened for: a changed staff list needs a new start");
         return std::future::pending().await;
@@ -87,7 +85,7 @@ async fn reloads(path: &Path, roster: &LiveRoster, changed: &Notify, stop: Cance
         match Config::load(file(path), &config::environment()) {
             Ok(config) => {
                 roster.reload(app::roster(&config.staff));
-                changed.notify_one();
+                menus.go_stale();
                 let of = &config.staff;
                 tracing::info!(
                     owners = of.owners.len(),

@@ -171,7 +171,7 @@ impl Reader<'_> {
         match verify.matching.as_ref().map(|matching| self.is_ours(matching, record)) {
             Some(Some(true)) => Verified::Ours { ticket },
             Some(Some(false)) if !self.shows_nothing(verify, record) => Verified::Foreign,
-            Some(Some(false)) => Verified::Exists { ticket },
+            Some(Some(false)) => Verified::Keyless { ticket },
             // Nothing shows whose it is.
             Some(None) | None => Verified::Exists { ticket },
         }

@@ -7,7 +7,10 @@ use crate::clock::Timestamp;
 /// A day, in milliseconds.
 const DAY: i64 = 86_400_000;
 
-/// The hours of each day in which staff work, in a zone without daylight saving.
+/// The day of the week on which 1970 began, Monday being 0.
+const THURSDAY: i64 = 3;
+
+/// The days and hours in which staff work, in a zone without daylight saving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkingHours {
     /// Minutes after local midnight at which work begins, 0 to 1439.
@@ -16,11 +19,13 @@ pub struct WorkingHours {
     pub end: u16,
     /// Local time minus UTC, in minutes.
     pub offset: i16,
+    /// On which days of the week, Monday first; at least one.
+    pub days: [bool; 7],
 }
 
 impl Default for WorkingHours {
     fn default() -> Self {
-        Self { begin: 9 * 60, end: 18 * 60, offset: 3 * 60 }
+        Self { begin: 9 * 60, end: 18 * 60, offset: 3 * 60, days: [true; 7] }
     }
 }
 
@@ -28,8 +33,9 @@ impl WorkingHours {
     /// Whether somebody works at this moment.
     #[must_use]
     pub fn holds(&self, at: Timestamp) -> bool {
-        let minute = self.local(at).rem_euclid(DAY) / 60_000;
-        (i64::from(self.begin)..i64::from(self.end)).contains(&minute)
+        let local = self.local(at);
+        let minute = local.rem_euclid(DAY) / 60_000;
+        self.works_on(local.div_euclid(DAY)) && (i64::from(self.begin)..i64::from(self.end)).contains(&minute)
     }
 
     /// How much working time lies between two moments; nothing if they are the wrong way round.
@@ -70,12 +76,24 @@ impl WorkingHours {
         at.0.saturating_add(i64::from(self.offset) * 60_000)
     }
 
-    /// Working milliseconds since 1970 up to a moment.
+    /// Whether somebody works on a day, counted from 1 January 1970, a Thursday.
+    fn works_on(&self, day: i64) -> bool {
+        let of_week = usize::try_from((day + THURSDAY).rem_euclid(7)).unwrap_or_default();
+        self.days.get(of_week).copied().unwrap_or(true)
+    }
+
+    /// Working milliseconds since the Monday before 1970 up to a moment.
     fn worked_until(&self, at: Timestamp) -> i64 {
         let (begin, end) = (i64::from(self.begin) * 60_000, i64::from(self.end) * 60_000);
         let local = self.local(at);
-        let (days, today) = (local.div_euclid(DAY), local.rem_euclid(DAY));
-        days.saturating_mul(end - begin) + (today.clamp(begin, end) - begin)
+        let (day, now) = (local.div_euclid(DAY), local.rem_euclid(DAY));
+        let since_monday = day + THURSDAY;
+        let (weeks, of_week) = (since_monday.div_euclid(7), since_monday.rem_euclid(7));
+        let count = |days: &[bool]| i64::try_from(days.iter().filter(|works| **works).count()).unwrap_or_default();
+        let this_week = self.days.get(..usize::try_from(of_week).unwrap_or_default()).unwrap_or_default();
+        let days = weeks.saturating_mul(count(&self.days)) + count(this_week);
+        let today = if self.works_on(day) { now.clamp(begin, end) - begin } else { 0 };
+        days.saturating_mul(end - begin) + today
     }
 }
 
@@ -97,6 +115,23 @@ mod tests {
         assert_eq!(hours.between(evening, evening.plus(2 * HOUR)), Duration::ZERO);
         assert_eq!(hours.between(NOON, NOON.plus(24 * HOUR)), 9 * HOUR);
         assert_eq!(hours.between(NOON.plus(HOUR), NOON), Duration::ZERO);
+    }
+
+    #[test]
+    fn days_off_do_not_count() {
+        let weekdays = WorkingHours { days: [true, true, true, true, true, false, false], ..WorkingHours::default() };
+        let day = 24 * HOUR;
+        // A Monday.
+        for (ahead, works) in [(0, true), (4, true), (5, false), (6, false), (7, true)] {
+            assert_eq!(weekdays.holds(NOON.plus(ahead * day)), works, "{ahead}");
+        }
+        let friday = NOON.plus(4 * day);
+        assert_eq!(weekdays.between(friday, friday.plus(2 * day)), Duration::from_secs(5 * 3_600 + 30 * 60 + 38));
+        assert_eq!(weekdays.between(friday, friday.plus(3 * day)), 9 * HOUR);
+        assert_eq!(weekdays.between(NOON, NOON.plus(7 * day)), 45 * HOUR);
+        assert_eq!(weekdays.between(NOON.plus(5 * day), NOON.plus(6 * day)), Duration::ZERO);
+        let before_1970 = Timestamp(-3 * DAY);
+        assert_eq!(weekdays.between(before_1970, before_1970.plus(7 * day)), 45 * HOUR);
     }
 
     #[test]

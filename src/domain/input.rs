@@ -3,7 +3,7 @@
 use super::attachment::Attachment;
 use crate::{
     clock::Timestamp,
-    ids::{ChatId, MessageId, UserId},
+    ids::{ChatId, Marker, MessageId, UserId},
 };
 
 /// One update, read.
@@ -14,11 +14,22 @@ pub struct Input {
     /// Where; absent for a tap under a message sent through inline mode.
     pub chat: Option<Chat>,
     /// The message it answers, if it answers one.
-    pub reply_to: Option<MessageId>,
+    pub reply_to: Option<Reply>,
     /// When it was written, if Telegram says; of a tap it does not.
     pub sent_at: Option<Timestamp>,
     /// What.
     pub act: Act,
+}
+
+/// A message that is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// Which.
+    pub message: MessageId,
+    /// The case its buttons are about, where a bot wrote it: a card that was shown anew is a card all the same.
+    pub case: Option<i64>,
+    /// The only short code in its text, where a bot wrote it.
+    pub marker: Option<Marker>,
 }
 
 /// A real person.

@@ -94,6 +94,11 @@ pub enum Verified {
         /// The ticket.
         ticket: Ticket,
     },
+    /// It exists, and the place of our key is empty: a person may have made it by hand.
+    Keyless {
+        /// The ticket.
+        ticket: Ticket,
+    },
     /// It exists and carries another key.
     Foreign,
     /// The CRM has no such ticket.

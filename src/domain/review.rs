@@ -69,6 +69,15 @@ impl Matter {
         }
     }
 
+    /// The number that was named and carries no key of ours, if that is why it is in review.
+    #[must_use]
+    pub fn keyless(&self) -> Option<&str> {
+        match self {
+            Self::Review { reason: ReviewReason::Keyless { number, .. } } => Some(number),
+            _ => None,
+        }
+    }
+
     /// Tickets of the CRM that may be the one.
     #[must_use]
     pub fn candidates(&self) -> &[Ticket] {
@@ -79,8 +88,8 @@ impl Matter {
     }
 }
 
-/// Every word a queue can be filtered by.
-pub const WORDS: [&str; 13] = [
+/// Every word a queue can be filtered by. Buttons name them by their place: a new one goes to the end.
+pub const WORDS: [&str; 14] = [
     "absent",
     "bad_number",
     "blind",
@@ -94,6 +103,7 @@ pub const WORDS: [&str; 13] = [
     "twin",
     "unchecked",
     "undelivered",
+    "keyless",
 ];
 
 fn reason_word(reason: &ReviewReason) -> &'static str {
@@ -108,6 +118,7 @@ fn reason_word(reason: &ReviewReason) -> &'static str {
         ReviewReason::NotResent => "not_resent",
         ReviewReason::BadNumber { .. } => "bad_number",
         ReviewReason::Unchecked { .. } => "unchecked",
+        ReviewReason::Keyless { .. } => "keyless",
     }
 }
 
@@ -192,6 +203,7 @@ mod tests {
             ReviewReason::NotResent,
             ReviewReason::BadNumber { number: "1".into(), exists: true },
             ReviewReason::Unchecked { number: "1".into() },
+            ReviewReason::Keyless { number: "1".into(), by: 7 },
         ];
         for reason in reasons {
             let stored = serde_json::to_value(&reason).unwrap();

@@ -53,6 +53,7 @@ impl Routes {
     /// # Errors
     /// The handler's [`StoreError`].
     pub async fn run(&self, tx: Tx, input: Arc<Input>) -> Result<Handled, StoreError> {
+        self.staff.meet(&input);
         let deps = dptree::deps![tx, input, Arc::clone(&self.dialog), Arc::clone(&self.staff), self.bot];
         match self.tree.dispatch(deps).await {
             ControlFlow::Break(handled) => handled,
@@ -70,6 +71,7 @@ async fn chat_moved(tx: Tx, input: Arc<Input>, bot: BotId, staff: Arc<Staff>) ->
     if let (Some(chat), Act::ChatMoved { to }) = (input.chat, &input.act) {
         lanes::move_chat(tx.as_ref(), bot, chat.id, *to, staff.clock.now()).await?;
         if staff.roster.now().chat == Some(chat.id) {
+            staff.menus.go_stale();
             tracing::warn!(
                 from = chat.id.0,
                 to = to.0,

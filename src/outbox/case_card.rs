@@ -10,6 +10,7 @@ use crate::{
     },
     clock::Timestamp,
     domain::{
+        hours::WorkingHours,
         notice::{Button, Words},
         operation::State,
         review::{Matter, redact},
@@ -18,6 +19,7 @@ use crate::{
     store::{
         Db, StoreError,
         cases::{self, Case},
+        journal,
         operations::{self, Attempt, Stored},
         steps,
     },
@@ -86,7 +88,23 @@ impl Card<'_> {
                 None => self.say(Key::StaffCaseClosedItself, &[("case", &name)]),
             }));
         };
-        Ok(Words::plain(self.say(Key::StaffCaseSettled, &[("marker", &name), ("state", &self.state())])))
+        let mut text = self.say(Key::StaffCaseSettled, &[("marker", &name), ("state", &self.state())]);
+        if let Some(decided) = self.decided().await? {
+            text.push('\n');
+            text.push_str(&decided);
+        }
+        Ok(Words::plain(text))
+    }
+
+    /// Who decided last while the case was open, and what; nobody did when it settled by itself.
+    async fn decided(&self) -> Result<Option<String>, StoreError> {
+        let Some(stored) = self.stored else { return Ok(None) };
+        let last = journal::last_decision(self.db, stored.operation.id).await?;
+        let Some(line) = last.filter(|line| line.at >= self.case.opened_at) else { return Ok(None) };
+        let Some(by) = line.entry.by else { return Ok(None) };
+        let name = visible(&self.called(crate::ids::UserId(by)).await?);
+        let what = event_words(self.texts(), self.lang, &line.entry.event);
+        Ok(Some(self.say(Key::StaffCaseDecided, &[("name", &name), ("what", &what)])))
     }
 
     async fn open(&self) -> Result<Words, StoreError> {
@@ -134,37 +152,13 @@ impl Card<'_> {
             Matter::Twin { .. } => self.say(Key::StaffCaseTwin, &[case, reason, form, client, ("age", &opened)]),
             Matter::Review { .. } => {
                 let attempts = operations::attempts(self.db, stored.operation.id).await?;
-                let (sent, answer) = (sent(stored), self.answers(&attempts));
+                let answers = answers(self.texts(), self.lang, &self.outbox.hours, &attempts);
+                let (sent, answer) = (sent(stored), in_a_card(&answers));
                 let (age, opened) = (("age", &*waits), ("opened", &*opened));
                 let rest = [("marker", case.1), age, opened, ("sent", &*sent), ("answer", &*answer)];
                 self.say(Key::StaffCase, &[&[form, reason, client], &rest[..]].concat())
             }
         })
-    }
-
-    /// What came back, an attempt a line.
-    fn answers(&self, attempts: &[Attempt]) -> String {
-        if attempts.is_empty() {
-            return "—".to_owned();
-        }
-        let lines = attempts.iter().skip(attempts.len().saturating_sub(LISTED)).map(|attempt| {
-            let mut outcome = attempt_words(self.texts(), self.lang, attempt.outcome.as_deref());
-            let mut apart = String::new();
-            if let Some(detail) = &attempt.detail {
-                let shown = redact(&visible(detail));
-                match trouble_words(self.texts(), self.lang, attempt.outcome.as_deref(), detail) {
-                    Some(words) => {
-                        outcome.push_str(&format!(": {words}"));
-                        apart = format!("\n{}", self.say(Key::AttemptDetail, &[("detail", &shown)]));
-                    }
-                    None => outcome.push_str(&format!(" ({shown})")),
-                }
-            }
-            let (n, time) = (attempt.attempt.to_string(), self.outbox.hours.short(attempt.began_at));
-            self.say(Key::StaffAttemptLine, &[("n", &n), ("time", &time), ("outcome", &outcome)]) + &apart
-        });
-        let lines: Vec<_> = lines.collect();
-        if let [only] = lines.as_slice() { only.clone() } else { format!("\n{}", lines.join("\n")) }
     }
 
     fn candidates(&self) -> Vec<String> {
@@ -206,6 +200,9 @@ impl Card<'_> {
                 if self.case.asked.is_some() {
                     rows.push(vec![self.button(Key::StaffButtonConsent, CaseWish::Consent)]);
                 }
+                if self.case.matter.keyless().is_some() {
+                    rows.push(vec![self.button(Key::StaffButtonKeyless, CaseWish::Keyless)]);
+                }
                 let mut first = vec![hand];
                 if self.outbox.can_look {
                     first.push(self.button(Key::StaffButtonLook, CaseWish::LookAgain));
@@ -245,8 +242,41 @@ fn case_name(case: &Case, stored: Option<&Stored>) -> String {
     stored.map_or_else(|| format!("#{}", case.id), |stored| stored.marker.to_string())
 }
 
+/// What came back, the latest attempts, an attempt an entry; redacted.
+#[must_use]
+pub fn answers(texts: &Texts, lang: &str, hours: &WorkingHours, attempts: &[Attempt]) -> Vec<String> {
+    let latest = attempts.iter().skip(attempts.len().saturating_sub(LISTED));
+    let line = |attempt: &Attempt| {
+        let mut outcome = attempt_words(texts, lang, attempt.outcome.as_deref());
+        let mut apart = String::new();
+        if let Some(detail) = &attempt.detail {
+            let shown = redact(&visible(detail));
+            match trouble_words(texts, lang, attempt.outcome.as_deref(), detail) {
+                Some(words) => {
+                    outcome.push_str(&format!(": {words}"));
+                    apart = format!("\n{}", texts.say(lang, Key::AttemptDetail, &[("detail", &shown)]));
+                }
+                None => outcome.push_str(&format!(" ({shown})")),
+            }
+        }
+        let (n, time) = (attempt.attempt.to_string(), hours.short(attempt.began_at));
+        texts.say(lang, Key::StaffAttemptLine, &[("n", &n), ("time", &time), ("outcome", &outcome)]) + &apart
+    };
+    latest.map(line).collect()
+}
+
+/// A single answer stands beside its label, several stand below it.
+fn in_a_card(answers: &[String]) -> String {
+    match answers {
+        [] => "—".to_owned(),
+        [only] => only.clone(),
+        several => format!("\n{}", several.join("\n")),
+    }
+}
+
 /// Who waits: the name to search the CRM by, and the end of the telephone number to tell namesakes apart.
-fn client(stored: &Stored) -> String {
+#[must_use]
+pub fn client(stored: &Stored) -> String {
     let name = stored.client_name.as_deref().map_or_else(|| stored.user.to_string(), visible);
     match stored.client_phone.as_deref().map(redact) {
         Some(tail) if !tail.is_empty() => format!("{name}, {tail}"),
@@ -255,7 +285,8 @@ fn client(stored: &Stored) -> String {
 }
 
 /// What the CRM was asked to make, without what may be personal beyond its subject line.
-fn sent(stored: &Stored) -> String {
+#[must_use]
+pub fn sent(stored: &Stored) -> String {
     let Some(order) = &stored.order else { return "—".to_owned() };
     let mut text = redact(&visible(&order.subject));
     for (name, value) in order.fields.iter().take(LISTED) {

@@ -5,7 +5,7 @@
 //! that decides whether a chat's next message may leave; it runs for a chat whose lane is due, behind the end of the
 //! message before, and inside the transaction that writes something new ([`Herald`]).
 
-mod case_card;
+pub mod case_card;
 mod deliver;
 mod queue;
 mod take;

@@ -113,11 +113,21 @@ impl Staff {
         if let Some(holder) = holder
             && holder.by != actor.id
             && actor.role < Role::Owner
-            && *deed != Deed::Consent
+            && !self.is_consent(actor, case, deed)
         {
             return Ok(Some(Ruling::Held(holder.by, holder.until)));
         }
         Ok(rev.is_some_and(|rev| rev != case.rev).then_some(Ruling::Changed))
+    }
+
+    /// Whether a deed agrees to what somebody else asked for.
+    fn is_consent(&self, actor: Actor, case: &Case, deed: &Deed) -> bool {
+        let asked_by_another = case.asked.as_ref().is_some_and(|(by, _)| *by != actor.id);
+        match deed {
+            Deed::Consent => true,
+            Deed::Create { .. } => self.second_person && asked_by_another,
+            _ => false,
+        }
     }
 
     /// Somebody was quicker, or it settled by itself.
@@ -134,7 +144,7 @@ impl Staff {
         let Some(who) = line.entry.by.map(UserId) else { return Ok(Ruling::NotWaiting) };
         let mut same = who == by && line.entry.event == deed.event();
         // A deed without a number is any of its kind.
-        if let Deed::Link { number } | Deed::LinkUnchecked { number } = deed
+        if let Deed::Link { number } | Deed::LinkKeyless { number } | Deed::LinkUnchecked { number } = deed
             && !number.is_empty()
         {
             let linked = line.entry.detail.as_deref().and_then(|detail| detail.strip_prefix("ticket "));
@@ -232,21 +242,33 @@ impl Staff {
     ) -> Result<(Ruling, Option<OperationId>), StoreError> {
         let by = actor.id.0;
         let (decision, ruling) = match deed {
-            Deed::Link { number } | Deed::LinkUnchecked { number } => {
+            Deed::Link { number } | Deed::LinkKeyless { number } | Deed::LinkUnchecked { number } => {
                 if let Some(no) = self.number_hindrance(tx, case, stored, deed, number).await? {
                     return Ok((no, None));
                 }
                 let number = number.clone();
-                if matches!(deed, Deed::Link { .. }) {
-                    (Decision::Link { number: number.clone(), by }, Ruling::Linking(number))
-                } else {
-                    let ticket = Ticket { id: number.clone(), number: number.clone(), url: None };
-                    (Decision::LinkUnverified { ticket, by }, Ruling::LinkedUnchecked(number))
+                match deed {
+                    Deed::LinkUnchecked { .. } => {
+                        let ticket = Ticket { id: number.clone(), number: number.clone(), url: None };
+                        (Decision::LinkUnverified { ticket, by }, Ruling::LinkedUnchecked(number))
+                    }
+                    Deed::LinkKeyless { .. } if was_shown_keyless(case, &number, actor) => {
+                        (Decision::LinkKeyless { number: number.clone(), by }, Ruling::LinkingKeyless(number))
+                    }
+                    // Nobody says of a number what the CRM has not shown them yet: it is asked first.
+                    _ => (Decision::Link { number: number.clone(), by }, Ruling::Linking(number)),
                 }
             }
             Deed::LookAgain if !self.policy.can_look => return Ok((Ruling::NoSearch, None)),
             Deed::LookAgain => (Decision::LookAgain { by }, Ruling::Looking),
-            Deed::Create { reason } if self.second_person => return self.ask(tx, actor.id, case, reason, now).await,
+            Deed::Create { reason } if self.second_person => match &case.asked {
+                // Whoever wants the same for a reason of their own consents.
+                Some((asked, first)) if *asked != actor.id => {
+                    let reason = format!("{first}; {reason}");
+                    (Decision::CreateAfterAll { by, reason }, Ruling::Creating)
+                }
+                _ => return self.ask(tx, actor.id, case, reason, now).await,
+            },
             Deed::Create { reason } => (Decision::CreateAfterAll { by, reason: reason.clone() }, Ruling::Creating),
             Deed::Consent => match &case.asked {
                 None => return Ok((Ruling::Changed, None)),
@@ -282,9 +304,12 @@ impl Staff {
         }
         // What the CRM could not be asked about just now may be linked unchecked, though it usually can be asked.
         let tried = matches!(&case.matter,
-            Matter::Review { reason: ReviewReason::Unchecked { number: tried } } if tried == number);
+            Matter::Review { reason: ReviewReason::Unchecked { number: tried } | ReviewReason::Keyless { number: tried, .. } }
+                if tried == number);
         Ok(match deed {
-            Deed::Link { .. } if !self.can_verify => Some(Ruling::CannotCheck(number.to_owned())),
+            Deed::Link { .. } | Deed::LinkKeyless { .. } if !self.can_verify => {
+                Some(Ruling::CannotCheck(number.to_owned()))
+            }
             Deed::LinkUnchecked { .. } if self.can_verify && !tried => Some(Ruling::CheckFirst(number.to_owned())),
             _ => None,
         })
@@ -339,6 +364,12 @@ impl Staff {
     pub async fn called(&self, tx: &Tx, user: UserId) -> Result<String, StoreError> {
         steps::name(tx.as_ref(), self.bot, user).await
     }
+}
+
+/// Whether the CRM has shown this number without a key of ours to whoever named it; an owner answers for anybody.
+fn was_shown_keyless(case: &Case, number: &str, actor: Actor) -> bool {
+    matches!(&case.matter, Matter::Review { reason: ReviewReason::Keyless { number: shown, by } }
+        if shown == number && (*by == actor.id.0 || actor.role == Role::Owner))
 }
 
 /// Which row a case is about, for the journal of what is about no operation.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{
     Shift,
     deed::{Deed, Ruling, Target},
-    typed,
+    typed::{self, How, Number},
 };
 use crate::{
     catalog::{texts::Key, wording::visible},
@@ -69,8 +69,8 @@ impl Shift<'_> {
             return Ok(true);
         }
         // In a group people also talk to each other: only a reply to the question, or to the card, is an answer.
-        let Some(message) = self.reply_to else { return Ok(false) };
-        let card = cards::by_message(self.tx.as_ref(), self.staff.bot, self.chat.id, message).await?;
+        let Some(reply) = self.reply_to else { return Ok(false) };
+        let card = self.card_at(reply.message).await?;
         Ok(card.is_some_and(|card| card == self.question() || card == cases::card(step.case)))
     }
 
@@ -85,6 +85,9 @@ impl Shift<'_> {
         };
         match step.what.as_str() {
             NUMBER => match typed::number(text) {
+                Some(Number { number, how: How::Keyless }) => {
+                    self.conclude(&target, step.rev, &Deed::LinkKeyless { number }, true).await
+                }
                 Some(typed) => self.number_given(&target, step.rev, typed.number, true).await,
                 None => {
                     let key = Key::StaffAskNumberAgain;
@@ -113,6 +116,10 @@ impl Shift<'_> {
         let deed = Deed::Link { number: String::new() };
         if let Some(no) = self.cannot_begin(target, rev, &deed).await? {
             return Ok(no);
+        }
+        if !self.staff.can_verify && self.actor.role < Role::Owner {
+            // Nobody is asked for what will not be taken.
+            return Ok(Handled::toast(self.text(Key::StaffOwnerOnly, &[])));
         }
         let Some(case) = &target.case else { return Ok(Handled::quietly()) };
         self.wait_for(case.id, rev, NUMBER, None).await?;
@@ -261,7 +268,7 @@ impl Shift<'_> {
     /// Whether a question's message was put to this person; one nobody remembers is taken for theirs.
     async fn is_own(&self, message: Option<MessageId>) -> Result<bool, StoreError> {
         let Some(message) = message else { return Ok(true) };
-        let card = cards::by_message(self.tx.as_ref(), self.staff.bot, self.chat.id, message).await?;
+        let card = self.card_at(message).await?;
         Ok(card.is_none_or(|card| !card.starts_with("ask:") || card == self.question()))
     }
 

@@ -4,14 +4,17 @@
 use super::{
     COMMANDS, Shift,
     deed::{Deed, Target},
-    typed::{self, NoReason, REASON},
+    typed::{self, How, NoReason, REASON},
 };
 use crate::{
-    catalog::{texts::Key, wording::visible},
+    catalog::{
+        texts::Key,
+        wording::{age, state_words, visible},
+    },
     domain::input::{ChatKind, Handled},
-    ids::Marker,
+    ids::{Marker, OperationId},
     store::{
-        StoreError, cards,
+        StoreError, cases,
         operations::{self, Stored},
     },
 };
@@ -90,7 +93,11 @@ impl Shift<'_> {
         };
         let Some(typed) = typed::number(rest) else { return self.say_key(Key::StaffUsageLink).await };
         let number = typed.number;
-        let deed = if typed.unchecked { Deed::LinkUnchecked { number } } else { Deed::Link { number } };
+        let deed = match typed.how {
+            How::Checked => Deed::Link { number },
+            How::Keyless => Deed::LinkKeyless { number },
+            How::Unchecked => Deed::LinkUnchecked { number },
+        };
         self.commanded(&target, &deed).await
     }
 
@@ -187,6 +194,15 @@ impl Shift<'_> {
         if let Some(card) = self.card_answered().await? {
             return Ok(Named::Case(Box::new(card), args));
         }
+        if let Some(marker) = self.reply_to.and_then(|reply| reply.marker.as_ref()) {
+            return self.by_marker(marker, args).await;
+        }
+        if let Ok(id) = first.parse() {
+            let stored = operations::load(self.tx.as_ref(), OperationId(id)).await?;
+            if let Some(stored) = stored.filter(|stored| stored.bot == self.staff.bot) {
+                return Ok(Named::Operation(Box::new(stored), rest.trim()));
+            }
+        }
         if let Some(number) = first.strip_prefix('#').and_then(|digits| digits.parse().ok()) {
             return Ok(match self.target_of(number).await? {
                 Some(target) => Named::Case(Box::new(target), rest.trim()),
@@ -196,7 +212,8 @@ impl Shift<'_> {
                 }
             });
         }
-        if args.is_empty() {
+        // A ticket's number is no code, and an answer to some other message names nothing: the usage says what does.
+        if args.is_empty() || self.reply_to.is_some() || first.starts_with(|c: char| c.is_ascii_digit() || c == '№') {
             return Ok(Named::Nothing);
         }
         self.say(self.text(Key::StaffNoSuchMarker, &[("marker", &visible(first))])).await?;
@@ -204,25 +221,43 @@ impl Shift<'_> {
     }
 
     async fn by_marker<'a>(&self, marker: &Marker, rest: &'a str) -> Result<Named<'a>, StoreError> {
-        let mut found = operations::by_marker(self.tx.as_ref(), self.staff.bot, marker).await?.into_iter();
-        let text = match (found.next(), found.len()) {
-            (Some(only), 0) => return Ok(Named::Operation(Box::new(only), rest)),
-            (Some(_), more) => {
-                let count = (more + 1).to_string();
-                self.text(Key::StaffManyMarkers, &[("marker", marker.as_str()), ("count", &count)])
+        let mut found = operations::by_marker(self.tx.as_ref(), self.staff.bot, marker).await?;
+        let text = match found.len() {
+            0 => self.text(Key::StaffNoSuchMarker, &[("marker", marker.as_str())]),
+            1 => match found.pop() {
+                Some(only) => return Ok(Named::Operation(Box::new(only), rest)),
+                None => return Ok(Named::Nothing),
+            },
+            count => {
+                let mut lines = Vec::new();
+                for stored in &found {
+                    lines.push(self.told_apart(stored).await?);
+                }
+                let (count, list) = (count.to_string(), lines.join("\n"));
+                let args = [("marker", marker.as_str()), ("count", &count), ("list", &list)];
+                self.text(Key::StaffManyMarkers, &args)
             }
-            (None, _) => self.text(Key::StaffNoSuchMarker, &[("marker", marker.as_str())]),
         };
         self.say(text).await?;
         Ok(Named::Said)
     }
 
-    /// The case whose card the command answers.
+    /// An operation among others of the same marker: its open case's number, or its own id, and what tells them apart.
+    async fn told_apart(&self, stored: &Stored) -> Result<String, StoreError> {
+        let all = cases::of_operation(self.tx.as_ref(), stored.operation.id).await?;
+        let open = all.iter().find(|case| case.closed.is_none());
+        let name = open.map_or_else(|| stored.operation.id.to_string(), |case| format!("#{}", case.id));
+        let state = state_words(&self.staff.texts, self.lang, &stored.operation);
+        let age = age(&self.staff.texts, self.lang, self.now, stored.operation.confirmed_at);
+        Ok(format!("{name} · {state} · {} · {age}", stored.form_title))
+    }
+
+    /// The case whose card the command answers: the present one, or an older copy, which its buttons tell of.
     async fn card_answered(&self) -> Result<Option<Target>, StoreError> {
-        let Some(message) = self.reply_to else { return Ok(None) };
-        let card = cards::by_message(self.tx.as_ref(), self.staff.bot, self.chat.id, message).await?;
+        let Some(reply) = self.reply_to else { return Ok(None) };
+        let card = self.card_at(reply.message).await?;
         let number = card.as_deref().and_then(|card| card.strip_prefix("case:")).and_then(|id| id.parse().ok());
-        match number {
+        match number.or(reply.case) {
             Some(number) => self.target_of(number).await,
             None => Ok(None),
         }

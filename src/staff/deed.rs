@@ -19,6 +19,11 @@ pub enum Deed {
         /// Cleaned.
         number: String,
     },
+    /// This number is its ticket although the CRM has shown that it carries no key of ours; the CRM is asked once more.
+    LinkKeyless {
+        /// Cleaned.
+        number: String,
+    },
     /// This number is its ticket; an owner answers for it.
     LinkUnchecked {
         /// Cleaned.
@@ -74,6 +79,8 @@ pub enum Ruling {
     HandedBack,
     /// The CRM is asked about this number.
     Linking(String),
+    /// The CRM is asked about this number, whose ticket carries no key of ours.
+    LinkingKeyless(String),
     /// Linked to this number.
     LinkedUnchecked(String),
     /// The CRM is searched.
@@ -127,6 +134,7 @@ impl Ruling {
             Self::Taken(_)
                 | Self::HandedBack
                 | Self::Linking(_)
+                | Self::LinkingKeyless(_)
                 | Self::LinkedUnchecked(_)
                 | Self::Looking
                 | Self::Creating
@@ -158,6 +166,7 @@ impl Deed {
             Self::Take => "taken",
             Self::HandBack => "handed_back",
             Self::Link { .. } => "decided_link",
+            Self::LinkKeyless { .. } => "decided_link_keyless",
             Self::LinkUnchecked { .. } => "decided_link_unverified",
             Self::LookAgain => "decided_look_again",
             Self::Create { .. } | Self::Consent => "decided_create_after_all",

@@ -9,6 +9,7 @@ mod ask;
 mod commands;
 mod control;
 pub mod deed;
+mod menus;
 mod queue;
 mod taps;
 pub mod typed;
@@ -22,14 +23,14 @@ use crate::{
     domain::{
         delivery,
         hours::WorkingHours,
-        input::{Act, Chat, ChatKind, Handled, Input, Person},
+        input::{Act, Chat, ChatKind, Handled, Input, Person, Reply},
         notice::{Keyboard, Notice, NoticeKind, Words},
         operation::Policy,
         role::{LiveRoster, Role},
     },
     ids::{BotId, ChatId, MessageId},
     store::{
-        StoreError, Tx, lanes,
+        StoreError, Tx, cards, lanes,
         operations::Author,
         outbox::{self, Letter},
         people, steps,
@@ -41,6 +42,7 @@ use crate::{
     },
 };
 use deed::Actor;
+pub use menus::Menus;
 
 /// The handlers and what they work with.
 #[derive(Debug, Clone)]
@@ -65,6 +67,8 @@ pub struct Staff {
     pub take_for: Duration,
     /// Staff's own time, for what they read.
     pub hours: WorkingHours,
+    /// Whose command menus are in place.
+    pub menus: Menus,
     /// Policies for messages whose fate is unknown.
     pub author: Author,
     /// Time.
@@ -98,8 +102,11 @@ struct Shift<'a> {
     tx: &'a Tx,
     person: &'a Person,
     actor: Actor,
+    /// Where, under the number of today.
     chat: Chat,
-    reply_to: Option<MessageId>,
+    /// The number it came with: messages are numbered anew where a group became a supergroup.
+    heard_in: ChatId,
+    reply_to: Option<&'a Reply>,
     lang: &'a str,
     now: Timestamp,
 }
@@ -114,6 +121,16 @@ impl Staff {
                 matches!(Intent::decode(data), Some(Intent::Case { .. } | Intent::Queue { .. }))
             }
             _ => false,
+        }
+    }
+
+    /// Notes who writes: somebody of the staff who opens their chat with the bot gets a menu there.
+    pub fn meet(&self, input: &Input) {
+        let private = input.chat.is_some_and(|chat| chat.kind == ChatKind::Private);
+        if let Some(person) = input.from.as_ref().filter(|_| private)
+            && self.roster.now().role(person.id).is_some()
+        {
+            self.menus.met(person.id);
         }
     }
 
@@ -182,15 +199,21 @@ impl Staff {
 
     /// Who acts, with the role they have at this moment; `None` for whoever is not staff, or not where staff are heard.
     async fn shift<'a>(&'a self, tx: &'a Tx, input: &'a Input) -> Result<Option<Shift<'a>>, StoreError> {
-        let (Some(person), Some(chat)) = (&input.from, input.chat) else { return Ok(None) };
+        let (Some(person), Some(mut chat)) = (&input.from, input.chat) else { return Ok(None) };
         let Some(role) = self.roster.now().role(person.id) else { return Ok(None) };
         // Elsewhere a command of theirs is not one: cases are not talked about in other groups.
-        if chat.kind != ChatKind::Private && Some(chat.id) != self.home(tx).await? {
-            return Ok(None);
+        let heard_in = chat.id;
+        if chat.kind != ChatKind::Private {
+            // Cards from before a group became a supergroup are there, and tapped, under the old number.
+            chat.id = lanes::today(tx.as_ref(), self.bot, chat.id).await?;
+            if Some(chat.id) != self.home(tx).await? {
+                return Ok(None);
+            }
         }
         let actor = Actor { id: person.id, role };
         let (lang, now) = (self.texts.lang(None), self.clock.now());
-        Ok(Some(Shift { staff: self, tx, person, actor, chat, reply_to: input.reply_to, lang, now }))
+        let reply_to = input.reply_to.as_ref();
+        Ok(Some(Shift { staff: self, tx, person, actor, chat, heard_in, reply_to, lang, now }))
     }
 
     /// The staff chat under its number of today: a group that became a supergroup has a new one.
@@ -203,6 +226,11 @@ impl Staff {
 impl Shift<'_> {
     fn text(&self, key: Key, args: &[(&str, &str)]) -> String {
         self.staff.texts.say(self.lang, key, args)
+    }
+
+    /// The name of the card that a message is, if it is one and is known.
+    async fn card_at(&self, message: MessageId) -> Result<Option<String>, StoreError> {
+        cards::by_message(self.tx.as_ref(), self.staff.bot, self.heard_in, message).await
     }
 
     fn letter(&self, words: Words, card: Option<String>) -> Letter {

@@ -18,7 +18,7 @@ use crate::{
     },
     domain::{
         input::Handled,
-        notice::{Button, Words},
+        notice::{Button, Notice, Words},
         review::{WORDS, redact},
     },
     ids::{MessageId, UserId},
@@ -27,7 +27,8 @@ use crate::{
         cases::{self, Case, Filter},
         figures, journal,
         operations::{self, Stored},
-        outbox, settings,
+        outbox::{self, Letter},
+        settings,
     },
     telegram::button::{Hand, Intent},
 };
@@ -60,7 +61,7 @@ impl Shift<'_> {
     pub(super) async fn turn_page(&self, asked: &Asked, message: Option<MessageId>) -> Result<Handled, StoreError> {
         let words = self.page(asked).await?;
         let card = match message {
-            Some(message) => cards::by_message(self.tx.as_ref(), self.staff.bot, self.chat.id, message).await?,
+            Some(message) => self.card_at(message).await?,
             None => None,
         };
         match card.filter(|card| card.starts_with(PAGES)) {
@@ -137,7 +138,7 @@ impl Shift<'_> {
         Ok(line)
     }
 
-    /// A case's card anew, at the end of the staff chat; or where its operation stands.
+    /// A case's card anew, at the end of the staff chat, and where it was asked for; or where its operation stands.
     pub(super) async fn show(&self, args: &str) -> Result<Handled, StoreError> {
         let Some((target, _)) = self.target_for(args, &Deed::Take, Key::StaffUsageShow).await? else {
             return Ok(Handled::quietly());
@@ -150,6 +151,15 @@ impl Shift<'_> {
         cards::forget(self.tx.as_ref(), &case.card()).await?;
         let unknown = crate::domain::delivery::OnUnknown::Repeat;
         cases::show(self.tx.as_ref(), self.staff.bot, case.id, case.operation, unknown, self.now).await?;
+        if Some(self.chat.id) != self.staff.home(self.tx).await? {
+            // A copy for whoever asked elsewhere: as the case is when it is sent, and not edited afterwards.
+            let notice = match case.operation {
+                Some(operation) => Notice::Case { operation, case: case.id },
+                None => Notice::Desk { case: case.id },
+            };
+            let copy = Letter { operation: case.operation, notice, ..self.letter(Words::plain(""), None) };
+            outbox::put(self.tx.as_ref(), &copy, self.now).await?;
+        }
         Ok(Handled::quietly())
     }
 

@@ -32,6 +32,10 @@ impl Shift<'_> {
             CaseWish::Candidate(_) | CaseWish::Unchecked | CaseWish::Sure | CaseWish::Reason(_) | CaseWish::Cancel => {
                 return self.tap_on_question(&target, rev, wish, message).await;
             }
+            CaseWish::Keyless => {
+                let number = target.case.as_ref().and_then(|case| case.matter.keyless()).unwrap_or_default();
+                Deed::LinkKeyless { number: number.to_owned() }
+            }
             CaseWish::Take => Deed::Take,
             CaseWish::HandBack => Deed::HandBack,
             CaseWish::LookAgain => Deed::LookAgain,

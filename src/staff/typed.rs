@@ -13,25 +13,41 @@ pub const REASON: usize = 500;
 /// What ends `/link` when an owner answers for a number that nobody can check.
 const UNCHECKED: [&str; 3] = ["unverified", "unchecked", "без проверки"];
 
-/// A ticket's number, and whether it is to be linked unchecked.
+/// What ends `/link` when a ticket is to be linked although the CRM shows no key of ours in it.
+const KEYLESS: [&str; 2] = ["keyless", "без ключа"];
+
+/// How a number is to be linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// Once the CRM has shown that it is ours.
+    Checked,
+    /// Although the CRM has shown that it carries no key of ours.
+    Keyless,
+    /// Although the CRM cannot be asked.
+    Unchecked,
+}
+
+/// A ticket's number, and how it is to be linked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Number {
     pub(super) number: String,
-    pub(super) unchecked: bool,
+    pub(super) how: How,
 }
 
 /// Reads what follows `/link CODE`.
 pub(super) fn number(typed: &str) -> Option<Number> {
     let typed = typed.trim();
     let lower = typed.to_lowercase();
-    for word in UNCHECKED {
+    let unchecked = UNCHECKED.map(|word| (word, How::Unchecked));
+    let keyless = KEYLESS.map(|word| (word, How::Keyless));
+    for (word, how) in unchecked.into_iter().chain(keyless) {
         if lower.ends_with(word) && lower.len() == typed.len() {
             let rest = typed.get(..typed.len() - word.len())?;
             let apart = rest.ends_with(char::is_whitespace);
-            return if apart { ticket(rest).map(|number| Number { number, unchecked: true }) } else { None };
+            return if apart { ticket(rest).map(|number| Number { number, how }) } else { None };
         }
     }
-    ticket(typed).map(|number| Number { number, unchecked: false })
+    ticket(typed).map(|number| Number { number, how: How::Checked })
 }
 
 /// A ticket's number as people paste it: `1001`, `#1001`, `№ 1001`, or the last part of a link.
@@ -156,19 +172,21 @@ mod tests {
     }
 
     #[test]
-    fn unchecked_is_said_in_a_word() {
-        for (typed, read, unchecked) in [
-            ("1001", Some("1001"), false),
-            ("1001 unverified", Some("1001"), true),
-            ("№ 1001 без проверки", Some("1001"), true),
-            ("1001 Без Проверки", Some("1001"), true),
-            ("1001unverified", None, false),
-            ("unverified", None, false),
-            ("без проверки", None, false),
+    fn how_a_number_is_linked_is_said_in_a_word() {
+        for (typed, read) in [
+            ("1001", Some(("1001", How::Checked))),
+            ("1001 unverified", Some(("1001", How::Unchecked))),
+            ("№ 1001 без проверки", Some(("1001", How::Unchecked))),
+            ("1001 Без Проверки", Some(("1001", How::Unchecked))),
+            ("#1001 без ключа", Some(("1001", How::Keyless))),
+            ("1001 Keyless", Some(("1001", How::Keyless))),
+            ("1001unverified", None),
+            ("unverified", None),
+            ("без проверки", None),
+            ("без ключа", None),
         ] {
             let number = number(typed);
-            assert_eq!(number.as_ref().map(|n| n.number.as_str()), read, "{typed}");
-            assert_eq!(number.is_some_and(|n| n.unchecked), unchecked, "{typed}");
+            assert_eq!(number.as_ref().map(|n| (n.number.as_str(), n.how)), read, "{typed}");
         }
     }
 

@@ -60,6 +60,7 @@ impl Staff {
             Ruling::Taken(until) => say(Key::StaffDoneTake, &[case, ("until", &self.hours.short(*until))]),
             Ruling::HandedBack => say(Key::StaffDoneHandBack, &[case]),
             Ruling::Linking(number) => say(Key::StaffDoneLink, &[marker, ("number", number)]),
+            Ruling::LinkingKeyless(number) => say(Key::StaffDoneKeyless, &[marker, ("number", number)]),
             Ruling::LinkedUnchecked(number) => say(Key::StaffDoneUnchecked, &[marker, ("number", number)]),
             Ruling::Looking => say(Key::StaffDoneLook, &[marker]),
             Ruling::Creating => say(self.creating(target), &[marker]),

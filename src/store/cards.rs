@@ -1,8 +1,10 @@
 //! Messages that are edited in place.
 
+use std::collections::HashSet;
+
 use sea_orm::{
     ActiveValue::Set,
-    ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _,
+    ColumnTrait as _, Condition, ConnectionTrait, EntityTrait as _, QueryFilter as _, QuerySelect as _,
     sea_query::{Expr, OnConflict},
 };
 
@@ -93,15 +95,19 @@ pub async fn forget<C: ConnectionTrait>(db: &C, card: &str) -> Result<(), StoreE
     Ok(())
 }
 
-/// Forgets every card of a chat: its messages cannot be edited any more.
+/// Forgets every card of a chat: its messages cannot be edited any more. Returns their names.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn forget_all<C: ConnectionTrait>(db: &C, bot: BotId, chat: ChatId) -> Result<(), StoreError> {
-    cards::Entity::delete_many()
-        .filter(cards::Column::BotId.eq(bot.0))
-        .filter(cards::Column::ChatId.eq(chat.0))
-        .exec(db)
+pub async fn forget_all<C: ConnectionTrait>(db: &C, bot: BotId, chat: ChatId) -> Result<HashSet<String>, StoreError> {
+    let of_chat = Condition::all().add(cards::Column::BotId.eq(bot.0)).add(cards::Column::ChatId.eq(chat.0));
+    let names: Vec<String> = cards::Entity::find()
+        .select_only()
+        .column(cards::Column::Card)
+        .filter(of_chat.clone())
+        .into_tuple()
+        .all(db)
         .await?;
-    Ok(())
+    cards::Entity::delete_many().filter(of_chat).exec(db).await?;
+    Ok(names.into_iter().collect())
 }

@@ -12,7 +12,7 @@ use sea_orm::{
 };
 
 use super::{
-    StoreError, cards,
+    StoreError, cards, cases,
     entity::{chats, outbox},
     outbox::{first_open, open_of_chat},
     to_json,
@@ -245,7 +245,8 @@ pub async fn move_chat<C: ConnectionTrait>(
         .to_owned();
     chats::Entity::insert(row).on_conflict(moved).exec_without_returning(db).await?;
     // Messages of the old group cannot be edited from the new one: cards are made anew.
-    cards::forget_all(db, bot, from).await?;
+    let forgotten = cards::forget_all(db, bot, from).await?;
+    cases::show_anew(db, bot, &forgotten, now).await?;
     hand_over(db, bot, from, to, None, now).await
 }
 

@@ -137,6 +137,8 @@ pub enum CaseWish {
     Candidate(u32),
     /// Link the number given before although nobody can check it.
     Unchecked,
+    /// Link the number of the case although the CRM shows no key of ours in it.
+    Keyless,
     /// Create it after all: the reason is asked for next.
     AskCreate,
     /// The second tap of whoever asked to create it.
@@ -168,6 +170,7 @@ impl CaseWish {
             Self::AskNumber => ('N', None),
             Self::Candidate(n) => ('K', Some(n)),
             Self::Unchecked => ('U', None),
+            Self::Keyless => ('E', None),
             Self::AskCreate => ('C', None),
             Self::Sure => ('Y', None),
             Self::Consent => ('A', None),
@@ -189,6 +192,7 @@ impl CaseWish {
             ('N', None) => Self::AskNumber,
             ('K', Some(n)) => Self::Candidate(n),
             ('U', None) => Self::Unchecked,
+            ('E', None) => Self::Keyless,
             ('C', None) => Self::AskCreate,
             ('Y', None) => Self::Sure,
             ('A', None) => Self::Consent,
@@ -343,6 +347,7 @@ mod tests {
                 CaseWish::LookAgain,
                 CaseWish::AskNumber,
                 CaseWish::Unchecked,
+                CaseWish::Keyless,
                 CaseWish::AskCreate,
                 CaseWish::Sure,
                 CaseWish::Consent,

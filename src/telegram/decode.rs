@@ -9,9 +9,10 @@ use crate::{
     clock::Timestamp,
     domain::{
         attachment::{Attachment, clean_mime, clean_name},
-        input::{Act, Chat, ChatKind, Input, Person},
+        input::{Act, Chat, ChatKind, Input, Person, Reply},
     },
-    ids::{ChatId, MessageId, UpdateId, UserId},
+    ids::{ChatId, Marker, MessageId, UpdateId, UserId},
+    telegram::button::Intent,
 };
 
 /// Senders that are nobody: anonymous administrators, channels writing in groups, forwards from a linked channel.
@@ -174,7 +175,7 @@ fn from_message(message: &Value) -> Input {
         let album = message.get("media_group_id").and_then(Value::as_str).map(str::to_owned);
         Act::Media { kind, album, file: attached(message) }
     };
-    let reply_to = walk(message, &["reply_to_message", "message_id"]).and_then(Value::as_i64).map(MessageId);
+    let reply_to = message.get("reply_to_message").and_then(reply);
     // Telegram writes whole seconds.
     let sent_at = message.get("date").and_then(Value::as_i64).map(|date| Timestamp(date.saturating_mul(1_000)));
     Input { from, chat, reply_to, sent_at, act }
@@ -198,6 +199,30 @@ fn attached(message: &Value) -> Option<Attachment> {
         size: file.get("file_size").and_then(Value::as_u64),
         mime: if document { clean_mime(text("mime_type")) } else { "image/jpeg".to_owned() },
     })
+}
+
+/// The message that is answered. What it is about counts only where a bot wrote it: people quote each other.
+fn reply(message: &Value) -> Option<Reply> {
+    let number = message.get("message_id").and_then(Value::as_i64).map(MessageId)?;
+    if !from_bot(message) {
+        return Some(Reply { message: number, case: None, marker: None });
+    }
+    let rows = walk(message, &["reply_markup", "inline_keyboard"]).and_then(Value::as_array);
+    let buttons = rows.into_iter().flatten().filter_map(Value::as_array).flatten();
+    let case =
+        buttons.filter_map(|button| button.get("callback_data")?.as_str()).find_map(|data| {
+            match Intent::decode(data)? {
+                Intent::Case { case, .. } => Some(case),
+                _ => None,
+            }
+        });
+    let text = message.get("text").and_then(Value::as_str).unwrap_or_default();
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    let mut markers: Vec<_> = words.filter(|word| word.contains('-')).filter_map(Marker::parse).collect();
+    markers.dedup();
+    // A page of the queue names many: none of them is meant.
+    let marker = if markers.len() == 1 { markers.pop() } else { None };
+    Some(Reply { message: number, case, marker })
 }
 
 /// A command starts with a slash and a name of Latin letters, digits and underscores; anything else is text.
@@ -420,6 +445,22 @@ mod tests {
             assert_eq!(input.chat.unwrap().id, ChatId(-5));
             assert_eq!(input.act, Act::ChatMoved { to: ChatId(-1005) });
         }
+    }
+
+    #[test]
+    fn an_answered_message_tells_its_case_where_a_bot_wrote_it() {
+        let bot = json!({"id": 5, "is_bot": true, "first_name": "Z"});
+        let card = json!({"message_id": 7, "from": bot, "text": "Случай Z-7KQ4-M2XD", "reply_markup": {"inline_keyboard": [
+            [{"text": "копия", "copy_text": {"text": "x"}}, {"text": "сайт", "url": "https://example.ru"}],
+            [{"text": "Взять", "callback_data": "T12.3"}]]}});
+        let read = |to: Value| decode(&message(&json!({"text": "/take", "reply_to_message": to}))).reply_to.unwrap();
+        let marker = Marker::parse("Z-7KQ4-M2XD");
+        assert_eq!(read(card), Reply { message: MessageId(7), case: Some(12), marker: marker.clone() });
+        let said = |from: &Value, text: &str| read(json!({"message_id": 8, "from": from, "text": text}));
+        assert_eq!(said(&bot, "Случай Z-7KQ4-M2XD решён: Z-7KQ4-M2XD").marker, marker);
+        assert_eq!(said(&bot, "Z-7KQ4-M2XD · Z-0000-0000").marker, None, "a list means none of its lines");
+        let person = json!({"id": 6, "is_bot": false, "first_name": "A"});
+        assert_eq!(said(&person, "Z-7KQ4-M2XD"), Reply { message: MessageId(8), case: None, marker: None });
     }
 
     #[test]

@@ -52,7 +52,9 @@ impl Worker {
                 });
                 write.await
             }
-            Verified::Exists { ticket } => self.key_is_dropped(&ticket.number, known).await,
+            Verified::Exists { ticket } | Verified::Keyless { ticket } => {
+                self.key_is_dropped(&ticket.number, known).await
+            }
             Verified::Foreign => self.key_is_dropped(&ticket.number, known).await,
             // It could not be asked: the next ticket is read back.
             Verified::Absent | Verified::Unsure { .. } | Verified::Impossible => Ok(()),

@@ -70,6 +70,9 @@ impl Worker {
     pub(super) async fn check(&self, stored: Stored, number: &str) -> Result<Did, StoreError> {
         let (event, detail) = match self.crm.named(number, stored.operation.key, &stored.marker).await {
             Verified::Ours { ticket } | Verified::Exists { ticket } => return self.link(stored, ticket).await,
+            // It can be told that it does not carry our key: only whoever knows that says that it is the one.
+            Verified::Keyless { ticket } if is_named_keyless(&stored) => return self.link(stored, ticket).await,
+            Verified::Keyless { .. } => (Event::CandidateKeyless, None),
             Verified::Foreign => (Event::CandidateFalls { exists: true }, None),
             Verified::Absent => (Event::CandidateFalls { exists: false }, None),
             Verified::Unsure { detail } => (Event::Unsure { retry_at: self.clock.now() }, Some(detail)),
@@ -115,4 +118,9 @@ impl Worker {
             .await?;
         Ok(did(self.noted(&stored, "link", advanced).is_some()))
     }
+}
+
+/// Whether the number being checked was named by somebody who knows that it carries no key of ours.
+fn is_named_keyless(stored: &Stored) -> bool {
+    matches!(&stored.operation.state, State::Unknown { candidate: Some(candidate), .. } if candidate.keyless)
 }

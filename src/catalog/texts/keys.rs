@@ -141,6 +141,7 @@ texts! {
     // People who decide.
     StaffCase = "staff"."case", Message, Free, ["marker", "form", "age", "opened?", "reason", "client", "sent?", "answer?"];
     StaffCaseSettled = "staff"."case_settled", Message, Free, ["marker", "state"];
+    StaffCaseDecided = "staff"."case_decided", Message, Free, ["name", "what"];
     StaffQueueHead = "staff"."queue_head", Message, Free, ["count"];
     StaffQueueEmpty = "staff"."queue_empty", Message, Free, [];
     StaffQueueLine = "staff"."queue_line", Message, Free, ["marker", "age", "reason"];
@@ -153,9 +154,10 @@ texts! {
     StaffUsageCreate = "staff"."usage_create", Message, Free, [];
     StaffUsageReject = "staff"."usage_reject", Message, Free, [];
     StaffNoSuchMarker = "staff"."no_such_marker", Message, Free, ["marker"];
-    StaffManyMarkers = "staff"."many_markers", Message, Free, ["marker", "count"];
+    StaffManyMarkers = "staff"."many_markers", Message, Free, ["marker", "count?", "list?"];
     StaffNotInReview = "staff"."not_in_review", Message, Free, ["marker", "state"];
     StaffDoneLink = "staff"."done_link", Message, Review, ["marker", "number"];
+    StaffDoneKeyless = "staff"."done_keyless", Message, Review, ["marker", "number"];
     StaffDoneUnchecked = "staff"."done_unchecked", Message, Created, ["marker", "number"];
     StaffDoneLook = "staff"."done_look", Message, Review, ["marker"];
     StaffDoneCreate = "staff"."done_create", Message, Review, ["marker"];
@@ -202,6 +204,7 @@ texts! {
     StaffButtonSure = "staff"."button_sure", Button, Free, [];
     StaffButtonConsent = "staff"."button_consent", Button, Free, [];
     StaffButtonUnchecked = "staff"."button_unchecked", Button, Free, [];
+    StaffButtonKeyless = "staff"."button_keyless", Button, Free, [];
     StaffButtonNewer = "staff"."button_newer", Button, Free, [];
     StaffButtonOlder = "staff"."button_older", Button, Free, [];
     StaffDoneTake = "staff"."done_take", Message, Free, ["case", "until"];
@@ -296,6 +299,7 @@ texts! {
     ReasonBadNumber = "reason"."bad_number", Message, Review, ["number"];
     ReasonForeignNumber = "reason"."foreign_number", Message, Review, ["number"];
     ReasonUnchecked = "reason"."unchecked", Message, Review, ["number"];
+    ReasonKeyless = "reason"."keyless", Message, Review, ["number"];
     ReasonTwin = "reason"."twin", Message, Free, ["numbers"];
     ReasonUndelivered = "reason"."undelivered", Message, Free, ["kind", "why"];
     ReasonUndeliveredUnknown = "reason"."undelivered_unknown", Message, Free, ["kind"];
@@ -345,8 +349,10 @@ texts! {
     EventLookImpossible = "event"."look_impossible", Message, Free, [];
     EventCandidateStands = "event"."candidate_stands", Message, Free, [];
     EventCandidateFalls = "event"."candidate_falls", Message, Free, [];
+    EventCandidateKeyless = "event"."candidate_keyless", Message, Free, [];
     EventWaitedTooLong = "event"."waited_too_long", Message, Free, [];
     EventDecidedLink = "event"."decided_link", Message, Free, [];
+    EventDecidedLinkKeyless = "event"."decided_link_keyless", Message, Free, [];
     EventDecidedLinkUnverified = "event"."decided_link_unverified", Message, Free, [];
     EventDecidedLookAgain = "event"."decided_look_again", Message, Free, [];
     EventDecidedCreateAfterAll = "event"."decided_create_after_all", Message, Free, [];

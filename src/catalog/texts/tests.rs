@@ -160,6 +160,7 @@ fn every_mistake_of_a_text_file_is_reported_at_its_line() {
     en.toml: `reason.bad_number` is missing — a text with {number}
     en.toml: `reason.foreign_number` is missing — a text with {number}
     en.toml: `reason.unchecked` is missing — a text with {number}
+    en.toml: `reason.keyless` is missing — a text with {number}
     en.toml: `reason.twin` is missing — a text with {numbers}
     en.toml: `reason.undelivered` is missing — a text with {kind}, {why}
     en.toml: `reason.undelivered_unknown` is missing — a text with {kind}

@@ -62,7 +62,7 @@ pub(super) fn staff(root: &Section<'_>) -> Staff {
     staff
 }
 
-/// `working_hours` and `utc_offset`.
+/// `working_hours`, `working_days` and `utc_offset`.
 fn hours(section: &Section<'_>) -> WorkingHours {
     let mut hours = WorkingHours::default();
     if let Some(text) = section.string("working_hours") {
@@ -83,8 +83,24 @@ fn hours(section: &Section<'_>) -> WorkingHours {
             }
         }
     }
+    if let Some(names) = section.strings("working_days") {
+        let hint = "some of mon, tue, wed, thu, fri, sat, sun; every day if left out";
+        hours.days = [false; 7];
+        for name in &names {
+            match DAYS.iter().position(|known| known == name) {
+                Some(place) => hours.days[place] = true,
+                None => section.error("working_days", format!("`staff.working_days` has `{name}`"), hint),
+            }
+        }
+        if names.is_empty() {
+            section.error("working_days", "`staff.working_days` names no day", hint);
+        }
+    }
     hours
 }
+
+/// The days of the week as they are written, Monday first.
+const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 /// Minutes after midnight of `HH:MM`, up to `24:00`.
 fn minutes(text: &str) -> Option<u16> {

@@ -234,3 +234,11 @@ fn a_second_person_needs_a_second_person() {
     let said = refused("[staff]\nowners = [1]\nsecond_person = true\n", &[TOKEN]);
     assert!(said.contains("zayavka.toml:3: `staff.second_person` needs two"), "{said}");
 }
+
+#[test]
+fn days_of_work_are_named_by_three_letters() {
+    let said = refused("[staff]\nowners = [1]\nworking_days = [\"mon\", \"monday\"]\n", &[TOKEN]);
+    assert!(said.contains("zayavka.toml:3: `staff.working_days` has `monday`") && said.contains("mon, tue"), "{said}");
+    let said = refused("[staff]\nowners = [1]\nworking_days = []\n", &[TOKEN]);
+    assert!(said.contains("`staff.working_days` names no day"), "{said}");
+}

@@ -84,6 +84,8 @@ pub enum Event {
         /// Whether the CRM has such a ticket at all.
         exists: bool,
     },
+    /// The number that staff named is a ticket without any key, as people make them by hand.
+    CandidateKeyless,
     /// It has waited too long in its state for the machine to go on alone.
     WaitedTooLong,
     /// Staff decided.
@@ -103,6 +105,13 @@ pub enum Event {
 pub enum Decision {
     /// This number is its ticket; the CRM is asked.
     Link {
+        /// As typed, cleaned.
+        number: String,
+        /// Numeric Telegram id of who decided.
+        by: i64,
+    },
+    /// This number is its ticket although it carries no key of ours; the CRM is asked.
+    LinkKeyless {
         /// As typed, cleaned.
         number: String,
         /// Numeric Telegram id of who decided.
@@ -142,6 +151,7 @@ impl Decision {
     pub fn by(&self) -> i64 {
         match self {
             Self::Link { by, .. }
+            | Self::LinkKeyless { by, .. }
             | Self::LinkUnverified { by, .. }
             | Self::LookAgain { by }
             | Self::CreateAfterAll { by, .. }
@@ -169,8 +179,10 @@ impl Event {
             Self::LookImpossible => "look_impossible",
             Self::CandidateStands { .. } => "candidate_stands",
             Self::CandidateFalls { .. } => "candidate_falls",
+            Self::CandidateKeyless => "candidate_keyless",
             Self::WaitedTooLong => "waited_too_long",
             Self::Decided(Decision::Link { .. }) => "decided_link",
+            Self::Decided(Decision::LinkKeyless { .. }) => "decided_link_keyless",
             Self::Decided(Decision::LinkUnverified { .. }) => "decided_link_unverified",
             Self::Decided(Decision::LookAgain { .. }) => "decided_look_again",
             Self::Decided(Decision::CreateAfterAll { .. }) => "decided_create_after_all",

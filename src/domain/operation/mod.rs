@@ -53,6 +53,10 @@ pub struct Operation {
     pub on_wire: Option<OnWire>,
     /// Set at the end when another attempt may still land: look for a late twin.
     pub watch: Option<Watch>,
+    /// Whether a human was ever asked. Its person was told so, and hears the outcome as a message of its own, however
+    /// soon it comes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reviewed: bool,
 }
 
 /// What may be under way, or may have been carried out, without our knowing.
@@ -152,6 +156,9 @@ pub struct Candidate {
     pub number: String,
     /// Numeric Telegram id of who named it.
     pub by: i64,
+    /// Whether they said, having seen that it carries no key of ours, that it is the one all the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keyless: bool,
 }
 
 /// Why a human must choose.
@@ -188,6 +195,13 @@ pub enum ReviewReason {
     Unchecked {
         /// The number.
         number: String,
+    },
+    /// The number that staff named is a ticket without any key, as people make them by hand.
+    Keyless {
+        /// The number.
+        number: String,
+        /// Numeric Telegram id of who named it.
+        by: i64,
     },
 }
 
@@ -245,6 +259,7 @@ impl Operation {
             waiting_since: confirmed_at,
             on_wire: None,
             watch: None,
+            reviewed: false,
         }
     }
 

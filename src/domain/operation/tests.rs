@@ -48,7 +48,8 @@ fn in_state(state: State, attempts: u32, on_wire: Option<OnWire>) -> Operation {
     let name = uuid::Uuid::nil();
     let ids = (OperationId(name), DraftId(name), ConfirmVersion(1), ExternalKey(name));
     let fresh = Operation::confirmed(ids.0, ids.1, ids.2, ids.3, ago(60), ago(60));
-    Operation { state, attempts, on_wire, ..fresh }
+    let reviewed = matches!(state, State::Review { .. });
+    Operation { state, attempts, on_wire, reviewed, ..fresh }
 }
 
 fn wire(attempts: u32, first: u64, last: u64) -> Option<OnWire> {
@@ -61,7 +62,7 @@ fn sending(attempt: u32, ground: Ground, on_wire: Option<OnWire>) -> Operation {
 }
 
 fn unknown(misses: u32, candidate: Option<&str>, on_wire: Option<OnWire>) -> Operation {
-    let candidate = candidate.map(|number| Candidate { number: number.to_owned(), by: 7 });
+    let candidate = candidate.map(|number| Candidate { number: number.to_owned(), by: 7, keyless: false });
     in_state(State::Unknown { since: ago(50), misses, due_at: ago(1), candidate }, 1, on_wire)
 }
 
@@ -134,8 +135,10 @@ fn events(operation: &Operation) -> Vec<(String, Event)> {
         Event::LookImpossible,
         Event::CandidateStands { ticket: ticket("77") },
         Event::CandidateFalls { exists: true },
+        Event::CandidateKeyless,
         Event::WaitedTooLong,
         Event::Decided(Decision::Link { number: "77".to_owned(), by: 7 }),
+        Event::Decided(Decision::LinkKeyless { number: "77".to_owned(), by: 7 }),
         Event::Decided(Decision::LinkUnverified { ticket: ticket("77"), by: 7 }),
         Event::Decided(Decision::LookAgain { by: 7 }),
         Event::Decided(Decision::CreateAfterAll { by: 7, reason: "called back".to_owned() }),
@@ -164,13 +167,16 @@ fn show(operation: &Operation) -> String {
             format!("sending #{attempt} {ground:?} until {}", when(*lease_end))
         }
         State::Unknown { misses, due_at, candidate, .. } => {
-            let candidate = candidate.as_ref().map_or(String::new(), |named| format!(", check {}", named.number));
+            let candidate = candidate.as_ref().map_or(String::new(), |named| {
+                format!(", check {}{}", named.number, if named.keyless { " though keyless" } else { "" })
+            });
             format!("unknown, misses {misses}, from {}{candidate}", when(*due_at))
         }
         State::Review { reason, .. } => match reason {
             ReviewReason::Several { tickets } => format!("review Several({})", tickets.len()),
             ReviewReason::BadNumber { number, exists } => format!("review BadNumber({number}, exists: {exists})"),
             ReviewReason::Unchecked { number } => format!("review Unchecked({number})"),
+            ReviewReason::Keyless { number, by } => format!("review Keyless({number}, named by {by})"),
             plain => format!("review {plain:?}"),
         },
         State::Created { ticket } => format!("created {}", ticket.number),

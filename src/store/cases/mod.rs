@@ -3,6 +3,8 @@
 
 mod query;
 
+use std::collections::HashSet;
+
 use sea_orm::{
     ActiveValue::{NotSet, Set},
     ColumnTrait as _, ConnectionTrait, EntityTrait as _, ExprTrait as _, QueryFilter as _, UpdateMany,
@@ -11,8 +13,8 @@ use sea_orm::{
 use uuid::Uuid;
 
 pub use query::{
-    about_row, count_open, load, load_of, naming_ticket, of_operation, open_of, overheld, queue, undelivered,
-    unreminded,
+    about_row, count_open, load, load_of, naming_ticket, of_operation, open_cases, open_of, overheld, queue,
+    undelivered, unreminded,
 };
 
 use super::{
@@ -114,10 +116,13 @@ impl Case {
     }
 }
 
+/// What the name of a case's card begins with.
+const CARD: &str = "case:";
+
 /// The name of a case's card.
 #[must_use]
 pub fn card(case: i64) -> String {
-    format!("case:{case}")
+    format!("{CARD}{case}")
 }
 
 /// Opens a case, or gives the open one of the same matter its new reason. Returns its number.
@@ -202,6 +207,25 @@ pub async fn show<C: ConnectionTrait>(
     let kind = NoticeKind::StaffCard;
     let letter = Letter { bot, chat: STAFF, thread: None, kind, card: Some(card(case)), operation, notice, on_unknown };
     outbox::put(db, &letter, now).await
+}
+
+/// Shows those open cases again whose cards were lost with their chat, oldest first.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn show_anew<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    lost: &HashSet<String>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if !lost.iter().any(|name| name.starts_with(CARD)) {
+        return Ok(());
+    }
+    for case in open_cases(db, bot).await?.into_iter().filter(|case| lost.contains(&case.card())) {
+        show(db, bot, case.id, case.operation, OnUnknown::Repeat, now).await?;
+    }
+    Ok(())
 }
 
 /// Notes that the open review of an operation changed. Returns its number, if there is one.

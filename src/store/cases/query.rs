@@ -110,6 +110,14 @@ pub async fn queue<C: ConnectionTrait>(
     read_all(rows.all(db).await?)
 }
 
+/// Every open case, oldest first.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or a row cannot be read.
+pub async fn open_cases<C: ConnectionTrait>(db: &C, bot: BotId) -> Result<Vec<Case>, StoreError> {
+    read_all(filtered(bot, &Filter::default()).order_by_asc(Column::Id).all(db).await?)
+}
+
 /// How many cases are open.
 ///
 /// # Errors

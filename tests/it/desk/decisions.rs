@@ -169,6 +169,38 @@ on_both! {
         world.finish().await;
     }
 
+    async fn a_second_person_with_a_reason_of_their_own_consents(db: Database) {
+        let mut world = absent_with(db, Options::searchable().set("staff.second_person", "true")).await;
+        let marker = world.marker(ANNA).await;
+        let mut roster = (*world.app().roster.now()).clone();
+        roster.reviewers.push(zayavka::ids::UserId(9004));
+        world.app().roster.reload(roster);
+        // Whoever has taken it asks; the other need not be its taker to agree.
+        world.staff_as(REVIEWER, &format!("/take {marker}")).await;
+        assert!(world.create_after_all(REVIEWER, &marker, "звонили, её нет").await.contains("согласие ещё одного"));
+        assert!(world.create_after_all(REVIEWER, &marker, "ещё одна причина").await.contains("уже сделано вами"));
+        assert_eq!((world.state(ANNA).await, world.count().await), ("review", 0));
+        let done = world.create_after_all(9004, &marker, "проверено в CRM").await;
+        assert!(done.contains("отправляем под тем же ключом"), "{done}");
+        assert_eq!((world.state(ANNA).await, world.count().await), ("created", 1));
+        let why = world.staff(&format!("/why {marker}")).await;
+        assert!(why.contains("звонили, её нет; проверено в CRM"), "{why}");
+        world.finish().await;
+    }
+
+    async fn nobody_is_asked_for_a_number_that_will_not_be_taken(db: Database) {
+        let mut world = World::with(db, Options::blind()).await;
+        world.fill_in(ANNA).await;
+        world.fault(json!({ "on": "POST /tickets", "do": "lose_answer" })).await;
+        world.submit(ANNA).await;
+        let before = world.said(STAFF).await.len();
+        let said = world.desk_tap(REVIEWER, "Указать номер").await;
+        assert_eq!(said, "CRM об этом номере спросить нельзя. Связать без проверки может только владелец.");
+        assert_eq!(world.said(STAFF).await.len(), before);
+        assert_eq!(world.desk_tap(OWNER, "Указать номер").await, "Сделано.");
+        world.finish().await;
+    }
+
     async fn a_late_twin_raises_a_case_with_both_numbers(db: Database) {
         let mut world = absent(db).await;
         world.may_have_twins();
@@ -181,6 +213,7 @@ on_both! {
         let card = world.desk_message(&format!("Случай {marker}: двойник")).await;
         let text = world.desk_text(card).await;
         assert!(text.contains("1001") && text.contains(&late), "{text}");
+        assert!(world.staff(&format!("/find {late}")).await.contains(&marker), "its number names the request");
         assert!(world.staff("/queue reason:twin").await.contains(&marker));
         assert!(world.desk_tap_on(OWNER, card, "Разобрались").await.contains("закрыто"));
         assert!(world.desk_text(card).await.contains("оставлено как есть (Ольга (сотрудник))"));

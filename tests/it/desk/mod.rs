@@ -4,6 +4,11 @@ mod basics;
 mod cards;
 mod decisions;
 mod hints;
+mod keyless;
+mod menus;
+mod moved;
+mod named;
+mod outcome;
 mod queue;
 mod reminders;
 mod rights;
@@ -21,6 +26,14 @@ use crate::{
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
+
+/// The news that the staff's group goes on under another number.
+fn moved_to(to: i64) -> serde_json::Value {
+    json!({ "message": {
+        "message_id": 9_999, "date": 1, "chat": { "id": STAFF, "type": "group" }, "migrate_to_chat_id": to,
+        "from": { "id": crate::world::OWNER, "is_bot": false, "first_name": "Ольга" },
+    } })
+}
 
 /// A world in which the ticket of the first request is not there, and nobody but a human can tell.
 async fn absent(db: Database) -> World {

@@ -60,6 +60,19 @@ on_both! {
         world.finish().await;
     }
 
+    async fn a_day_off_is_quiet_and_does_not_count(db: Database) {
+        // It is Monday.
+        let options = Options::searchable().set("staff.working_days", "tue, wed");
+        let mut world = absent_with(db, options).await;
+        world.pass(20 * HOUR).await;
+        assert_eq!(told(&world, STAFF, "никем не взяты").await, 0);
+        world.pass(20 * MINUTE).await;
+        assert_eq!(told(&world, STAFF, "никем не взяты").await, 0, "Tuesday 08:55");
+        world.pass(HOUR / 2).await;
+        assert_eq!(told(&world, STAFF, "никем не взяты").await, 1, "Tuesday 09:25");
+        world.finish().await;
+    }
+
     async fn several_cases_are_one_reminder(db: Database) {
         let mut world = absent(db).await;
         lose(&mut world, BORIS).await;

@@ -88,7 +88,15 @@ on_both! {
             assert_eq!(zayavka(&world, "", &["ops", "list", "--owner", owner, "--json"]).json()["total"], total, "{owner}");
         }
         assert_eq!(zayavka(&world, "", &["ops", "list", "--owner", "anna"]).code, 2);
-        assert!(zayavka(&world, "", &["ops", "show", &marker]).out.contains("на проверке"));
+        let shown = zayavka(&world, "", &["ops", "show", &marker]).out;
+        for part in ["на проверке", "client: Анна, •••0101", "waiting: ", "sent: Консультация: Анна", "answer: 1) ", "ответа нет"] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        let shown = zayavka(&world, "", &["ops", "show", &marker, "--json"]).json();
+        assert_eq!(shown["operation"]["client"], "Анна, •••0101", "{shown}");
+        assert!(shown["operation"]["sent"].as_str().is_some_and(|sent| sent.starts_with("Консультация: Анна")), "{shown}");
+        assert!(shown["operation"]["answers"][0].as_str().is_some_and(|answer| answer.contains("ответа нет")), "{shown}");
+        assert!(shown["operation"]["waiting_seconds"].is_u64() && !shown.to_string().contains("79000000101"), "{shown}");
         assert_eq!(zayavka(&world, "", &["ops", "show", "Z-0000-0000"]).code, 1);
         assert!(zayavka(&world, "", &["ops", "find", "нна"]).out.contains(&marker));
         assert!(zayavka(&world, "", &["ops", "stats", "--json"]).json()["figures"]["open_cases"] == 1);
@@ -165,6 +173,9 @@ on_both! {
         assert_eq!(zayavka(&world, "", &["doctor", "duplicate", "4712", "4711"]).code, 1);
         let why = zayavka(&world, "", &["why", "1001"]);
         assert!(why.out.contains("ответа нет") && why.out.contains("велено создать всё же"), "{}", why.out);
+        let twin = zayavka(&world, "", &["why", "1002"]);
+        assert!(twin.code == 0 && twin.out.starts_with(&marker), "{} {}", twin.out, twin.err);
+        assert!(zayavka(&world, "", &["ops", "show", "1002"]).out.contains(&marker));
         let why = zayavka(&world, "", &["why", &stored.operation.id.to_string(), "--json"]).json();
         assert_eq!(why["operation"]["marker"], marker.as_str());
         assert_eq!(zayavka(&world, "", &["why", "4711"]).code, 1);

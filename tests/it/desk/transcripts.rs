@@ -65,6 +65,7 @@ on_both! {
         В работе: Пётр (сотрудник), до 30.11 13:04
           ~
         Случай Z-ANNA-XXXX решён: не принята
+        Пётр (сотрудник): отклонено
 
         Пётр (сотрудник), почему отклоняем Z-ANNA-XXXX? Причину прочтёт заявитель. Выберите или ответьте на это сообщение своими словами.
           ~
@@ -97,6 +98,7 @@ on_both! {
            для инженера: error sending request: client error (SendRequest): connection closed before message completed
           ~
         Случай Z-ANNA-XXXX решён: создана, № 1001
+        Ольга (сотрудник): связано без проверки
 
         Ольга (сотрудник), какой номер у заявки Z-ANNA-XXXX в CRM? Ответьте на это сообщение номером или ссылкой. Передумали: /cancel
 
@@ -139,6 +141,7 @@ on_both! {
            для инженера: error sending request: client error (SendRequest): connection closed before message completed
           ~
         Случай Z-ANNA-XXXX решён: создана, № 1001
+        Пётр (сотрудник): велено создать всё же
 
         Пётр (сотрудник), создать Z-ANNA-XXXX всё же?
 
@@ -208,6 +211,7 @@ on_both! {
            для инженера: error sending request: client error (SendRequest): connection closed before message completed
           ~
         Случай Z-ANNA-XXXX решён: не принята
+        Ольга (сотрудник): отклонено
 
         > /reject Z-ANNA-XXXX услуги нет
 

@@ -134,6 +134,7 @@ impl Turn<'_> {
 
     fn ask_a_human(&mut self, reason: ReviewReason) {
         self.after.state = State::Review { since: self.at, reason: reason.clone() };
+        self.after.reviewed = true;
         self.effects.push(Effect::ShowCard);
         self.effects.push(Effect::OpenCase { reason });
     }
@@ -166,7 +167,10 @@ impl Turn<'_> {
 
     fn close(&mut self) {
         self.effects.push(Effect::ShowCard);
-        if self.at.since(self.before.confirmed_at) >= self.policy.tell_after {
+        let late = self.at.since(self.before.confirmed_at) >= self.policy.tell_after;
+        // Whoever was told that a human looks at it waits for word of them, and an edit makes no sound.
+        let reviewed = self.before.reviewed || matches!(self.before.state, State::Review { .. });
+        if late || reviewed {
             self.effects.push(Effect::TellOutcome);
         }
         self.effects.push(Effect::CloseCase);

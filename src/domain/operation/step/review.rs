@@ -8,11 +8,11 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
     match decision {
         Decision::Link { number, by } => {
             turn.note(format!("ticket {number}, to be checked"));
-            turn.become_unknown(turn.at);
-            if let State::Unknown { candidate, .. } = &mut turn.after.state {
-                *candidate = Some(Candidate { number: number.clone(), by: *by });
-            }
-            turn.effects.push(Effect::ShowCase);
+            check(turn, Candidate { number: number.clone(), by: *by, keyless: false });
+        }
+        Decision::LinkKeyless { number, by } => {
+            turn.note(format!("ticket {number}, though it carries no key of ours"));
+            check(turn, Candidate { number: number.clone(), by: *by, keyless: true });
         }
         Decision::LinkUnverified { ticket, .. } => {
             turn.link(ticket);
@@ -38,4 +38,13 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
         }
     }
     Some(())
+}
+
+/// The CRM is asked about a number that staff named.
+fn check(turn: &mut Turn<'_>, named: Candidate) {
+    turn.become_unknown(turn.at);
+    if let State::Unknown { candidate, .. } = &mut turn.after.state {
+        *candidate = Some(named);
+    }
+    turn.effects.push(Effect::ShowCase);
 }

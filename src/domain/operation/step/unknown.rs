@@ -16,6 +16,9 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
             let number = candidate.number.clone();
             turn.ask_a_human(ReviewReason::BadNumber { number, exists: *exists });
         }
+        (Event::CandidateKeyless, Some(candidate)) => {
+            turn.ask_a_human(ReviewReason::Keyless { number: candidate.number.clone(), by: candidate.by });
+        }
         (Event::Unsure { .. } | Event::LookImpossible, Some(candidate)) => {
             let number = candidate.number.clone();
             turn.ask_a_human(ReviewReason::Unchecked { number });
