@@ -27,6 +27,11 @@ pub(super) async fn judge(
             );
             Ok((Cause::None, why))
         }
+        Verified::Keyless { .. } => {
+            let why =
+                format!("the CRM was asked: its ticket {name} carries no key of ours, so it came from somewhere else");
+            Ok((Cause::None, why))
+        }
         Verified::Exists { .. } => {
             Err(format!("the CRM has the ticket {name}, and does not show whose key it carries"))
         }
