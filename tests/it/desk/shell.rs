@@ -191,11 +191,16 @@ on_both! {
         let twice = zayavka_beside(&world, &["doctor", "duplicate", "1002", "1001", "--json"]).await.json();
         assert_eq!(twice["cause"], "carried_out_twice", "{twice}");
         assert_eq!(twice["operations"][0]["operation"]["marker"], marker.as_str());
-        let other = json!({ "external_id": "somebody-elses", "marker": "", "subject": "", "body": "", "contact": {}, "fields": {} });
+        let other = json!({ "external_id": "3f2c1d9e-0000-4000-8000-000000000001", "marker": "Z-1111-1111",
+            "subject": "чужая", "body": "", "contact": {}, "fields": {} });
         let http = reqwest::Client::builder().no_proxy().build().unwrap_or_else(|error| panic!("{error}"));
         let made = http.post(format!("{}/tickets", world.crm_url())).bearer_auth("sandbox-secret").json(&other).send();
-        made.await.unwrap_or_else(|error| panic!("{error}"));
-        let foreign = zayavka_beside(&world, &["doctor", "duplicate", &marker, "1003"]).await;
+        let made: Value = match made.await {
+            Ok(answer) => answer.json().await.unwrap_or_else(|error| panic!("{error}")),
+            Err(error) => panic!("{error}"),
+        };
+        let number = made["number"].as_str().unwrap_or_else(|| panic!("no ticket was made: {made}"));
+        let foreign = zayavka_beside(&world, &["doctor", "duplicate", &marker, number]).await;
         assert!(foreign.code == 0 && foreign.out.starts_with("none: the CRM was asked"), "{} {}", foreign.out, foreign.err);
         let nobody = zayavka_beside(&world, &["doctor", "duplicate", &marker, "4711"]).await;
         assert!(nobody.code == 1 && nobody.err.contains("has no such ticket"), "{} {}", nobody.out, nobody.err);

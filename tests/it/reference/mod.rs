@@ -98,9 +98,9 @@ async fn live(store: Store, seed: u64) -> Counted {
     let (mut counted, mut rev, mut lines, mut begun) = (Counted::default(), 0_i64, 1_usize, 0_u32);
     let mut after_the_end = 0;
     for _ in 0..LIFE {
-        // A few more after the end: it must stay the end.
+        // One more after the end: it must stay the end.
         after_the_end += usize::from(reference.state.is_final() && reference.watch.is_none());
-        if after_the_end > 3 {
+        if after_the_end > 1 {
             break;
         }
         now = acts.later(now);
