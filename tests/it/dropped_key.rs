@@ -48,6 +48,8 @@ on_both! {
         assert_eq!((world.state(ANNA).await, world.count().await), ("review", 2), "nobody asked for it twice");
         let marker = world.marker(ANNA).await;
         world.staff_as(OWNER, &format!("/link {marker} 1002")).await;
+        assert_eq!(world.state(ANNA).await, "review", "the CRM shows no key of ours in it");
+        world.staff_as(OWNER, &format!("/link {marker} 1002 без ключа")).await;
         world.pass(Duration::from_secs(60)).await;
         assert_eq!((world.state(ANNA).await, world.count().await), ("created", 2));
         // Both tickets carry no key at all: nothing to count by.

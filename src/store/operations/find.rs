@@ -146,7 +146,8 @@ async fn called<C: ConnectionTrait>(db: &C, bot: BotId, text: &str, limit: u64) 
 /// The words of a name, each as it is compared: in lower case, and `ё` is `е` to most who write it.
 fn words(name: &str) -> Vec<String> {
     let lower = name.to_lowercase().replace('ё', "е");
-    lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    let parts = |c: char| c.is_whitespace() || matches!(c, '-' | '‐' | '‑' | '–' | '—');
+    lower.split(parts).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 fn escaped(text: &str) -> String {
@@ -164,7 +165,7 @@ mod tests {
     #[test]
     fn a_name_is_compared_word_by_word() {
         assert_eq!(words("Анна-Мария  ПЕТРОВА"), ["анна", "мария", "петрова"]);
-        assert_eq!(words("Алёна О'Нил"), ["алена", "о", "нил"]);
-        assert_eq!(words("— …"), Vec::<String>::new());
+        assert_eq!(words("Алёна О'Нил"), ["алена", "о'нил"]);
+        assert_eq!(words("— -"), Vec::<String>::new());
     }
 }
