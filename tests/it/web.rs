@@ -4,6 +4,7 @@
 
 mod bench;
 mod polling;
+mod refusals;
 
 use std::{sync::Arc, time::Duration};
 
