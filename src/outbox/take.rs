@@ -207,6 +207,10 @@ impl Outbox {
                 return self.end(tx, row, &[Event::RowRefused { attempt, detail }], now).await;
             }
         };
+        if let (Some(card), Some(name)) = (edit, &row.card) {
+            // Until its answer is read nobody knows what the card shows: a later row must not be spared its call.
+            cards::note(db, name, cards::Card { digest: cards::UNSURE, ..card }, now).await?;
+        }
         overall.recent = overall.recent.with(now, [self.pace.overall].into_iter());
         pace::note_sent(db, self.bot, &overall).await?;
         let recent = lane.recent.with(now, self.pace.of_chat(chat.0 < 0));
@@ -231,5 +235,8 @@ fn fingerprint(words: &Words) -> i64 {
     let hash = Sha256::digest(format!("{}\u{0}{keyboard}", words.text).as_bytes());
     let mut first = [0; 8];
     first.copy_from_slice(&hash[..8]);
-    i64::from_le_bytes(first)
+    match i64::from_le_bytes(first) {
+        cards::UNSURE => 1,
+        known => known,
+    }
 }

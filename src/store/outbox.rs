@@ -242,7 +242,10 @@ async fn carry_out<C: ConnectionTrait>(db: &C, row: &Row, effect: &Effect, at: T
             if let Some(card) = &row.card {
                 cards::forget(db, card).await?;
             }
-            insert(db, &again(row), row.chat, at, at).await?;
+            // A later row of the card says more, and makes the new message: our words would come after its own.
+            if !is_overtaken(db, row).await? {
+                insert(db, &again(row), row.chat, at, at).await?;
+            }
         }
         Effect::MarkUnreachable { .. } => people::set_reachable(db, row.bot, UserId(row.chat.0), false).await?,
         Effect::HoldChat { until } => {
