@@ -67,7 +67,8 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnUnknown {
-    /// Send it once more: twice is better than never. If that is lost too, [`Policy::second_unknown`] decides.
+    /// Send it once more, [`Policy::repeats`] times: twice is better than never. If that is lost too,
+    /// [`Policy::second_unknown`] decides.
     Repeat,
     /// A human decides.
     Review,

@@ -11,8 +11,8 @@ use super::{
 use crate::{
     clock::Timestamp,
     domain::{
-        delivery::{self, Event, Kind, OnUnknown},
-        notice::{Keyboard, Words},
+        delivery::{self, Event, Kind, OnUnknown, Policy},
+        notice::{Keyboard, NoticeKind, Words},
         text::{LONGEST, cut},
     },
     ids::{ChatId, UserId},
@@ -111,10 +111,9 @@ impl Outbox {
     }
 
     /// Moves a row by events that need no call.
-    async fn end(&self, tx: &Tx, row: Row, events: &[Event], now: Timestamp) -> Result<Claim, StoreError> {
-        let mut rev = row.rev;
+    async fn end(&self, tx: &Tx, mut row: Row, events: &[Event], now: Timestamp) -> Result<Claim, StoreError> {
         for event in events {
-            rev = self.advance(tx, row.id, rev, None, event, now).await?.rev;
+            row = self.advance(tx, &row, None, event, now).await?;
         }
         Ok(Claim::Ended)
     }
@@ -122,13 +121,13 @@ impl Outbox {
     async fn advance(
         &self,
         tx: &Tx,
-        id: i64,
-        rev: i64,
+        row: &Row,
         kind: Option<Kind>,
         event: &Event,
         now: Timestamp,
     ) -> Result<Row, StoreError> {
-        match outbox::advance_held(tx.as_ref(), id, rev, kind, event, now, &self.policy).await? {
+        let policy = Policy { repeats: NoticeKind::named(&row.kind).repeats(), ..self.policy.clone() };
+        match outbox::advance_held(tx.as_ref(), row.id, row.rev, kind, event, now, &policy).await? {
             Advanced::Moved(row) => Ok(*row),
             Advanced::Stale => Err(StoreError::Stale("outbox")),
             Advanced::Illegal(illegal) => Err(StoreError::Refused(illegal.to_string())),
@@ -136,7 +135,7 @@ impl Outbox {
     }
 
     async fn pause_over(&self, tx: &Tx, row: Row, now: Timestamp) -> Result<Claim, StoreError> {
-        let after = self.advance(tx, row.id, row.rev, None, &Event::PauseOver, now).await?;
+        let after = self.advance(tx, &row, None, &Event::PauseOver, now).await?;
         if matches!(after.delivery.state, delivery::State::Unknown { due_at: None, .. }) {
             self.alert(tx, &row, "", true, now).await?;
         }
@@ -179,7 +178,7 @@ impl Outbox {
         let kind = if edit.is_some() { Kind::Edit } else { new_kind(&row) };
         // Worded here: whatever changes from now on waits for this lane, finds the row claimed and writes another one.
         let worded = word(self, db, &row, now).await?;
-        let row = self.advance(tx, row.id, row.rev, Some(kind), &Event::Claimed { lease_end }, now).await?;
+        let row = self.advance(tx, &row, Some(kind), &Event::Claimed { lease_end }, now).await?;
         let attempt = row.delivery.attempts;
         let words = match worded {
             Worded::Say(words) => Words { text: cut(&words.text, LONGEST), ..words },

@@ -253,7 +253,7 @@ impl Turn<'_> {
             return;
         };
         match (on_unknown, self.policy.second_unknown) {
-            (OnUnknown::Repeat, _) if self.before.repeats == 0 => self.repeat(),
+            (OnUnknown::Repeat, _) if self.before.repeats < self.policy.repeats => self.repeat(),
             (OnUnknown::Review, _) | (OnUnknown::Repeat, GiveUp::Review) => {
                 if let State::Unknown { due_at, .. } = &mut self.after.state {
                     *due_at = None;

@@ -9,7 +9,7 @@ use zayavka::{domain::notice::NoticeKind, store::cards};
 use super::{put, rows};
 use crate::{
     databases::{Database, on_both},
-    world::{ANNA, World},
+    world::{ANNA, Options, STAFF, World},
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -83,6 +83,31 @@ on_both! {
         show(&world, "на проверке").await;
         world.pass(10 * MINUTE).await;
         assert_eq!(from_the_card(&world, message).await, ["на проверке"]);
+        world.finish().await;
+    }
+
+    async fn a_case_whose_card_was_lost_comes_before_staff_whatever_the_policy(db: Database) {
+        let options = Options::blind().set("notices.staff_card", "review");
+        let mut world = World::with(db, options).await;
+        world.fill_in(ANNA).await;
+        world.fault(json!({ "on": "POST /tickets", "do": "lose_answer" })).await;
+        // The client's card is the first message, the case's the second.
+        world.fault(json!({ "on": "sendMessage", "from": 2, "do": "lose_request" })).await;
+        world.submit(ANNA).await;
+        world.pass(10 * MINUTE).await;
+        assert_eq!(world.state(ANNA).await, "review");
+        let cases = world.said(STAFF).await.into_iter().filter(|text| text.starts_with("Случай")).count();
+        assert_eq!(cases, 1, "{:?}", world.said(STAFF).await);
+        world.finish().await;
+    }
+
+    async fn a_status_card_is_worth_a_third_message(db: Database) {
+        let mut world = World::new(db).await;
+        world.fill_in(ANNA).await;
+        world.fault(json!({ "on": "sendMessage", "do": "lose_request", "times": 2 })).await;
+        world.submit(ANNA).await;
+        world.pass(30 * MINUTE).await;
+        assert!(world.last_text(ANNA).await.contains("№ 1001 создана"), "{}", world.last_text(ANNA).await);
         world.finish().await;
     }
 
