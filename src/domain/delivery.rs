@@ -15,7 +15,7 @@ mod step;
 use serde::{Deserialize, Serialize};
 
 pub use policy::{GiveUp, Policy};
-pub use step::{Illegal, next_action, step};
+pub use step::{Illegal, is_ordinary, next_action, step};
 
 use super::operation::Entry;
 use crate::{

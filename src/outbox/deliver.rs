@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{Outbox, alive, take::Taken};
 use crate::{
     clock::Timestamp,
-    domain::delivery::Event,
+    domain::{delivery::Event, review::Hindrance},
     ids::MessageId,
     metrics::{self, Counter},
     store::{
@@ -162,12 +162,13 @@ impl Outbox {
             Event::NoTopic { .. } if after.delivery.topicless && !before.delivery.topicless => {
                 self.flag_topic(tx, before, now).await
             }
-            Event::RowRefused { detail, .. } | Event::NoTopic { detail, .. } => {
-                self.alert(tx, before, detail, false, now).await
-            }
+            Event::RowRefused { detail, .. } => self.alert(tx, before, Hindrance::ContentRefused, detail, now).await,
+            Event::NoTopic { detail, .. } => self.alert(tx, before, Hindrance::ChatRefused, detail, now).await,
             // A question nobody can read is asked again when its person comes back; what became of their request is not.
             Event::ChatRefused { detail, .. } if before.operation.is_some() => {
-                self.alert(tx, before, detail, false, now).await
+                // A private chat has its person's number.
+                let because = if before.chat.0 > 0 { Hindrance::ClientAway } else { Hindrance::ChatRefused };
+                self.alert(tx, before, because, detail, now).await
             }
             Event::ChatRefused { detail, .. } if before.chat.0 < 0 => {
                 tracing::error!(

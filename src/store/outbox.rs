@@ -229,8 +229,7 @@ async fn carry_out<C: ConnectionTrait>(db: &C, row: &Row, effect: &Effect, at: T
     match effect {
         Effect::Record(entry) => {
             // Every message leaves several lines; only what is out of the ordinary is history.
-            let ordinary = matches!(entry.event.as_str(), "claimed" | "done" | "not_sent" | "throttled" | "overtaken");
-            if !ordinary {
+            if !delivery::is_ordinary(&entry.event) {
                 let mut entry = entry.clone();
                 entry.event = format!("outbox_{}", entry.event);
                 let about = format!("{} {}", row.kind, row.id);

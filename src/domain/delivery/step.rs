@@ -26,6 +26,12 @@ impl std::fmt::Display for Illegal {
 
 impl std::error::Error for Illegal {}
 
+/// Whether an event, by its word, is what happens to every message: not worth a line of the history.
+#[must_use]
+pub fn is_ordinary(event: &str) -> bool {
+    matches!(event, "claimed" | "done" | "not_sent" | "throttled" | "overtaken")
+}
+
 /// The next action for `delivery` at `now`.
 #[must_use]
 pub fn next_action(delivery: &Delivery, now: Timestamp) -> NextAction {
