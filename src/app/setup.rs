@@ -224,6 +224,7 @@ pub fn delivery_policy(config: &Config) -> delivery::Policy {
         lease: timeout + timeout / 4 + Duration::from_secs(1),
         pause: config.notices.pause.unwrap_or(timeout + timeout / 4),
         pause_most: (timeout * 8).max(config.notices.pause.unwrap_or_default()),
+        repeats: 1,
         second_unknown: delivery::GiveUp::Drop,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     texts::{Key, Texts},
-    wording::visible,
+    wording::{hindrance_words, visible},
 };
 use crate::{
     clock::Timestamp,
@@ -61,14 +61,14 @@ fn in_words(texts: &Texts, lang: &str, entry: &Entry, names: &BTreeMap<i64, Stri
         let why = LeftOut::parse(word).map_or_else(|| word.to_owned(), |why| texts.left_out(lang, why));
         what.push_str(&format!(" · {file} · {why}"));
     }
-    if let Some(detail) = detail(entry) {
+    if let Some(detail) = detail(texts, lang, entry) {
         what.push_str(&format!(" · {}", redact(&visible(&detail))));
     }
     what
 }
 
 /// What people want of a detail: a number, a reason. The rest is for the rows.
-fn detail(entry: &Entry) -> Option<String> {
+fn detail(texts: &Texts, lang: &str, entry: &Entry) -> Option<String> {
     let detail = entry.detail.as_deref()?;
     let numbers = detail.strip_prefix("ticket ").or_else(|| detail.strip_prefix("tickets "));
     match entry.event.as_str() {
@@ -80,7 +80,13 @@ fn detail(entry: &Entry) -> Option<String> {
         "refused" | "decided_reject" | "decided_create_after_all" | "asked_consent" | "let_go" | "undelivered" => {
             (!detail.starts_with("attempt ")).then(|| detail.to_owned())
         }
-        "outbox_chat_refused" | "outbox_row_refused" => detail.split_once(": ").map(|(_, why)| why.to_owned()),
+        "outbox_chat_refused" | "outbox_row_refused" => {
+            let why = detail.split_once(": ").map(|(_, why)| why)?;
+            // A word of ours, or Telegram's own.
+            let (word, rest) = why.split_once(": ").unwrap_or((why, ""));
+            let ours = hindrance_words(texts, lang, word, rest);
+            Some(if ours == rest { why.to_owned() } else { ours })
+        }
         _ => None,
     }
 }
@@ -93,6 +99,11 @@ pub fn event_words(texts: &Texts, lang: &str, event: &str) -> String {
         "outbox_lost" | "outbox_pause_over" | "outbox_lease_ended" => "message_unknown",
         "outbox_chat_refused" | "outbox_row_refused" => "undelivered",
         "outbox_gone" => "card_deleted",
+        "outbox_unreachable" => "message_unsent",
+        "outbox_no_topic" => "topic_closed",
+        "outbox_moved" => "chat_moved",
+        "outbox_misconfigured" => "telegram_refuses_us",
+        "outbox_clock_set_back" => "clock_set_back",
         "outbox_decided_send_again" => "send_again",
         "outbox_decided_let_go" => "let_go",
         other => other,
@@ -104,11 +115,63 @@ pub fn event_words(texts: &Texts, lang: &str, event: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Catalog;
+    use crate::{catalog::Catalog, domain::delivery};
 
     fn entry(event: &str, by: Option<i64>, detail: Option<&str>) -> Entry {
         let detail = detail.map(str::to_owned);
         Entry { event: event.into(), from: String::new(), to: String::new(), by, detail }
+    }
+
+    /// Every word a machine's `name` gives, read from its source.
+    fn words_of(source: &'static str) -> Vec<&'static str> {
+        let (_, body) = source.split_once("pub fn name(").unwrap();
+        let (body, _) = body.split_once("\n    }\n").unwrap();
+        body.split('"').skip(1).step_by(2).collect()
+    }
+
+    #[test]
+    fn every_event_of_both_machines_has_words() {
+        let mut problems = crate::catalog::problem::Problems::new();
+        let catalog = Catalog::load(None, "ru", &mut problems).unwrap();
+        let own = words_of(include_str!("../domain/operation/event.rs"));
+        let of_messages = words_of(include_str!("../domain/delivery/step.rs"));
+        assert!(own.len() > 15 && of_messages.len() > 15, "{own:?} {of_messages:?}");
+        let of_messages = of_messages.into_iter().filter(|word| !delivery::is_ordinary(word));
+        for event in own.into_iter().map(str::to_owned).chain(of_messages.map(|word| format!("outbox_{word}"))) {
+            for lang in ["ru", "en"] {
+                assert_ne!(event_words(&catalog.texts, lang, &event), event, "{lang}: no words for it");
+            }
+        }
+    }
+
+    #[test]
+    fn why_a_message_did_not_leave_is_told_in_the_reader_s_language() {
+        let mut problems = crate::catalog::problem::Problems::new();
+        let catalog = Catalog::load(None, "ru", &mut problems).unwrap();
+        let told = |event: &str, detail: &str| {
+            in_words(&catalog.texts, "ru", &entry(event, None, Some(detail)), &BTreeMap::new())
+        };
+        for (event, detail, words) in [
+            ("outbox_unreachable", "card 7", "сообщение не отправлено: заявитель остановил бота"),
+            ("outbox_row_refused", "waiting 7: nothing_to_say", "сообщение не дошло · говорить уже не о чем"),
+            (
+                "outbox_chat_refused",
+                "staff_card 7: no_staff_chat",
+                "сообщение не дошло · чат сотрудников не задан (staff.chat)",
+            ),
+            (
+                "outbox_row_refused",
+                "dialog 7: text_too_long: 4097 > 4096",
+                "сообщение не дошло · текст длиннее, чем принимает Telegram (4097 > 4096)",
+            ),
+            (
+                "outbox_chat_refused",
+                "card 7: 403 Forbidden: bot was kicked",
+                "сообщение не дошло · 403 Forbidden: bot was kicked",
+            ),
+        ] {
+            assert_eq!(told(event, detail), words);
+        }
     }
 
     #[test]

@@ -145,11 +145,24 @@ pub fn matter_words(texts: &Texts, lang: &str, matter: &Matter) -> String {
         Matter::Undelivered { kind, may_have_arrived: true, .. } => {
             texts.say(lang, Key::ReasonUndeliveredUnknown, &[("kind", &kind_words(texts, lang, kind))])
         }
-        Matter::Undelivered { kind, why, .. } => {
-            let (kind, why) = (kind_words(texts, lang, kind), redact(&visible(why)));
+        Matter::Undelivered { kind, because, why, .. } => {
+            let why = hindrance_words(texts, lang, because.word(), why);
+            let (kind, why) = (kind_words(texts, lang, kind), redact(&visible(&why)));
             texts.say(lang, Key::ReasonUndelivered, &[("kind", &kind), ("why", &why)])
         }
         Matter::Shelved { error, .. } => texts.say(lang, Key::ReasonShelved, &[("error", &redact(&visible(error)))]),
+    }
+}
+
+/// What stood in a message's way, in words, and beside them what was said or measured; a word that has no text is left
+/// out.
+#[must_use]
+pub fn hindrance_words(texts: &Texts, lang: &str, word: &str, detail: &str) -> String {
+    let key = Key::ALL.iter().find(|key| key.split() == ("hindrance", word));
+    match key.map(|key| texts.say(lang, *key, &[])) {
+        Some(words) if detail.is_empty() => words,
+        Some(words) => format!("{words} ({detail})"),
+        None => detail.to_owned(),
     }
 }
 

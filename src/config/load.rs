@@ -215,7 +215,16 @@ fn worker(root: &Section<'_>) -> Worker {
 fn notices(root: &Section<'_>) -> Notices {
     let section = root.table_or_empty("notices");
     let words = [("repeat", OnUnknown::Repeat), ("review", OnUnknown::Review), ("drop", OnUnknown::Drop)];
-    let on_unknown = Policies::by_kind(|kind| section.one_of(kind.name(), &words).unwrap_or(kind.when_unknown()));
+    let on_unknown = Policies::by_kind(|kind| {
+        let policy = section.one_of(kind.name(), &words).unwrap_or(kind.when_unknown());
+        // A case about a message to staff would be one more message to staff, so nobody could decide.
+        if policy == OnUnknown::Review && kind.is_to_staff() {
+            let what = format!("`notices.{}` cannot be `review`: no case is made of a message to staff", kind.name());
+            section.warning(kind.name(), what, "it is taken as `repeat`; write that, or `drop`");
+            return OnUnknown::Repeat;
+        }
+        policy
+    });
     let notices = Notices {
         on_unknown,
         tell_after: section.duration("tell_after", Duration::ZERO..=DAY).unwrap_or(Duration::from_secs(20)),

@@ -15,7 +15,7 @@ mod step;
 use serde::{Deserialize, Serialize};
 
 pub use policy::{GiveUp, Policy};
-pub use step::{Illegal, next_action, step};
+pub use step::{Illegal, is_ordinary, next_action, step};
 
 use super::operation::Entry;
 use crate::{
@@ -67,7 +67,8 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnUnknown {
-    /// Send it once more: twice is better than never. If that is lost too, [`Policy::second_unknown`] decides.
+    /// Send it once more, [`Policy::repeats`] times: twice is better than never. If that is lost too,
+    /// [`Policy::second_unknown`] decides.
     Repeat,
     /// A human decides.
     Review,

@@ -229,6 +229,25 @@ impl NoticeKind {
         }
     }
 
+    /// The kind whose word this is; a row of a later release's kind counts as talk.
+    #[must_use]
+    pub fn named(word: &str) -> Self {
+        Self::ALL.into_iter().find(|kind| kind.name() == word).unwrap_or(Self::Dialog)
+    }
+
+    /// Whether staff read it.
+    #[must_use]
+    pub fn is_to_staff(self) -> bool {
+        matches!(self, Self::StaffCard | Self::StaffReply)
+    }
+
+    /// How often a new message that may have arrived is made once more, where its policy is to repeat it. Without the
+    /// status card its person knows nothing of their request, so one more try is worth a card too many.
+    #[must_use]
+    pub fn repeats(self) -> u32 {
+        if self == Self::Card { 2 } else { 1 }
+    }
+
     /// The policy where the operator wrote none: twice is better than never, except for news that comes by itself.
     #[must_use]
     pub fn when_unknown(self) -> OnUnknown {

@@ -25,7 +25,10 @@ pub enum Matter {
         row: i64,
         /// What kind of message.
         kind: String,
-        /// Why, cleaned.
+        /// What stood in its way.
+        #[serde(default)]
+        because: Hindrance,
+        /// What was said or measured, cleaned; empty where there is nothing beside `because`.
         why: String,
         /// Whether it may have arrived.
         may_have_arrived: bool,
@@ -37,6 +40,66 @@ pub enum Matter {
         /// Why, cleaned.
         error: String,
     },
+}
+
+/// What stood in the way of a message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hindrance {
+    /// Its person has blocked the bot or left Telegram.
+    ClientAway,
+    /// Its chat takes nothing from the bot.
+    ChatRefused,
+    /// Telegram does not take this content.
+    ContentRefused,
+    /// It is longer than Telegram takes: a mistake of ours or of a text file, like the next four.
+    TextTooLong,
+    /// It has no words.
+    TextEmpty,
+    /// It has more buttons than Telegram takes.
+    TooManyButtons,
+    /// What a button says back is empty, or longer than Telegram takes.
+    ButtonData,
+    /// A button opens something that is no address.
+    ButtonAddress,
+    /// Nobody knows whether it arrived.
+    Unconfirmed,
+    /// Nothing but the words that go with it.
+    #[default]
+    Unnamed,
+}
+
+impl Hindrance {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::ClientAway,
+        Self::ChatRefused,
+        Self::ContentRefused,
+        Self::TextTooLong,
+        Self::TextEmpty,
+        Self::TooManyButtons,
+        Self::ButtonData,
+        Self::ButtonAddress,
+        Self::Unconfirmed,
+        Self::Unnamed,
+    ];
+
+    /// The one word: in stored cases, in the history and among the texts.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ClientAway => "client_away",
+            Self::ChatRefused => "chat_refused",
+            Self::ContentRefused => "content_refused",
+            Self::TextTooLong => "text_too_long",
+            Self::TextEmpty => "text_empty",
+            Self::TooManyButtons => "too_many_buttons",
+            Self::ButtonData => "button_data",
+            Self::ButtonAddress => "button_address",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Unnamed => "unnamed",
+        }
+    }
 }
 
 impl Matter {
@@ -188,6 +251,16 @@ mod tests {
         ] {
             assert_eq!(redact(text), shown, "{text}");
         }
+    }
+
+    #[test]
+    fn a_hindrance_is_stored_as_its_word_and_may_be_missing() {
+        for because in Hindrance::ALL {
+            assert_eq!(serde_json::to_value(because).unwrap(), because.word());
+        }
+        let old = r#"{"matter":"undelivered","row":1,"kind":"card","why":"403 blocked","may_have_arrived":false}"#;
+        let Matter::Undelivered { because, .. } = serde_json::from_str(old).unwrap() else { panic!("another matter") };
+        assert_eq!(because, Hindrance::Unnamed);
     }
 
     #[test]

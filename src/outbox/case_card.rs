@@ -16,12 +16,13 @@ use crate::{
         review::{Matter, redact},
         ticket::Ticket,
     },
+    ids::UserId,
     store::{
         Db, StoreError,
         cases::{self, Case},
         journal,
         operations::{self, Attempt, Stored},
-        steps,
+        outbox, people, steps,
     },
     telegram::button::{CaseWish, Intent},
 };
@@ -134,31 +135,49 @@ impl Card<'_> {
 
     async fn head(&self) -> Result<String, StoreError> {
         let (case, reason) = (self.name(), matter_words(self.texts(), self.lang, &self.case.matter));
-        let opened = age(self.texts(), self.lang, self.now, self.case.opened_at);
+        // An age is as old as the showing; the moment beside it stays true.
+        let (opened_at, opened) = self.since(self.case.opened_at);
+        let (case, reason) = (("case", case.as_str()), ("reason", reason.as_str()));
+        let (since, age) = (("since", opened_at.as_str()), ("age", opened.as_str()));
         let Some(stored) = self.stored else {
-            let row = self.case.matter.subject().to_string();
-            let args = [("case", case.as_str()), ("reason", &reason), ("row", &row), ("age", &opened)];
-            return Ok(self.say(Key::StaffCaseShelved, &args));
+            let row = self.case.matter.subject();
+            if let Matter::Undelivered { .. } = self.case.matter {
+                let client = self.hearer(row).await?;
+                return Ok(self.say(Key::StaffCaseUnheard, &[case, reason, ("client", &client), age, since]));
+            }
+            return Ok(self.say(Key::StaffCaseShelved, &[case, reason, ("row", &row.to_string()), age, since]));
         };
-        let client = client(stored);
-        let waits = age(self.texts(), self.lang, self.now, stored.operation.confirmed_at);
-        let (case, form) = (("case", case.as_str()), ("form", stored.form_title.as_str()));
-        let (reason, client) = (("reason", reason.as_str()), ("client", client.as_str()));
+        let (form, client) = (("form", stored.form_title.as_str()), client(stored));
+        let client = ("client", client.as_str());
         Ok(match &self.case.matter {
             Matter::Undelivered { .. } | Matter::Shelved { .. } => {
-                let state = self.state();
-                self.say(Key::StaffCaseUndelivered, &[case, reason, client, ("state", &state), ("age", &opened)])
+                self.say(Key::StaffCaseUndelivered, &[case, reason, client, ("state", &self.state()), age, since])
             }
-            Matter::Twin { .. } => self.say(Key::StaffCaseTwin, &[case, reason, form, client, ("age", &opened)]),
+            Matter::Twin { .. } => self.say(Key::StaffCaseTwin, &[case, reason, form, client, age, since]),
             Matter::Review { .. } => {
                 let attempts = operations::attempts(self.db, stored.operation.id).await?;
                 let answers = answers(self.texts(), self.lang, &self.outbox.hours, &attempts);
                 let (sent, answer) = (sent(stored), in_a_card(&answers));
-                let (age, opened) = (("age", &*waits), ("opened", &*opened));
-                let rest = [("marker", case.1), age, opened, ("sent", &*sent), ("answer", &*answer)];
-                self.say(Key::StaffCase, &[&[form, reason, client], &rest[..]].concat())
+                let (confirmed_at, waits) = self.since(stored.operation.confirmed_at);
+                let waits = [("age", waits.as_str()), ("since", &confirmed_at)];
+                let open = [("opened", opened.as_str()), ("opened_at", &opened_at)];
+                let rest = [("marker", case.1), ("sent", &sent), ("answer", &answer)];
+                self.say(Key::StaffCase, &[&[form, reason, client], &rest[..], &waits, &open].concat())
             }
         })
+    }
+
+    /// A moment in staff's own time, and how long ago it is.
+    fn since(&self, moment: Timestamp) -> (String, String) {
+        (self.outbox.hours.short(moment), age(self.texts(), self.lang, self.now, moment))
+    }
+
+    /// Who should have heard a message about no operation: their name, or their chat's number.
+    async fn hearer(&self, row: i64) -> Result<String, StoreError> {
+        let Some(row) = outbox::load(self.db, row).await? else { return Ok("—".to_owned()) };
+        // A private chat has its person's number.
+        let name = people::name(self.db, row.bot, UserId(row.chat.0)).await?;
+        Ok(name.map_or_else(|| row.chat.to_string(), |name| visible(&name)))
     }
 
     fn candidates(&self) -> Vec<String> {
@@ -175,7 +194,7 @@ impl Card<'_> {
         lines
     }
 
-    async fn called(&self, user: crate::ids::UserId) -> Result<String, StoreError> {
+    async fn called(&self, user: UserId) -> Result<String, StoreError> {
         steps::name(self.db, self.outbox.bot, user).await
     }
 

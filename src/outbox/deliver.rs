@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{Outbox, alive, take::Taken};
 use crate::{
     clock::Timestamp,
-    domain::delivery::Event,
+    domain::{delivery::Event, review::Hindrance},
     ids::MessageId,
     metrics::{self, Counter},
     store::{
@@ -24,6 +24,8 @@ struct Ending {
     event: Event,
     /// Where the card is now, and what it shows.
     known: Option<cards::Card>,
+    /// Whether it was an edit of a card that was known before.
+    edit: bool,
     /// It stands in the chat, but not in its topic.
     astray: bool,
 }
@@ -40,7 +42,8 @@ impl Outbox {
         };
         let chat = taken.row.chat;
         let known = message.map(|message| cards::Card { chat, message, digest: taken.digest });
-        let ending = Arc::new(Ending { event: self.event(verdict, message, &taken.row), known, astray });
+        let (event, edit) = (self.event(verdict, message, &taken.row), taken.edit.is_some());
+        let ending = Arc::new(Ending { event, known, edit, astray });
         let (outbox, row) = (Arc::downgrade(self), Arc::new(taken.row));
         self.store
             .write(move |tx| {
@@ -114,8 +117,15 @@ impl Outbox {
         let (db, now) = (tx.as_ref(), self.clock.now());
         let Some(before) = outbox::load(db, row.id).await? else { return Ok(None) };
         let lane = lanes::hold(db, self.bot, before.chat).await?;
-        if let (Some(card), Some(known)) = (&row.card, ending.known) {
-            cards::put(db, card, self.bot, known, now).await?;
+        if let (Some(name), Some(card)) = (&row.card, ending.known) {
+            if ending.edit {
+                // An answer that comes late does not tell what calls after its own have made of the card.
+                let last = row.delivery.attempts == before.delivery.attempts && !before.delivery.state.is_final();
+                let digest = if last { card.digest } else { cards::UNSURE };
+                cards::note(db, name, cards::Card { digest, ..card }, now).await?;
+            } else {
+                cards::put(db, name, self.bot, card, now).await?;
+            }
         }
         let advanced = outbox::advance_held(db, before.clone(), None, &ending.event, now, &self.policy).await?;
         match advanced {
@@ -162,12 +172,13 @@ impl Outbox {
             Event::NoTopic { .. } if after.delivery.topicless && !before.delivery.topicless => {
                 self.flag_topic(tx, before, now).await
             }
-            Event::RowRefused { detail, .. } | Event::NoTopic { detail, .. } => {
-                self.alert(tx, before, detail, false, now).await
-            }
+            Event::RowRefused { detail, .. } => self.alert(tx, before, Hindrance::ContentRefused, detail, now).await,
+            Event::NoTopic { detail, .. } => self.alert(tx, before, Hindrance::ChatRefused, detail, now).await,
             // A question nobody can read is asked again when its person comes back; what became of their request is not.
             Event::ChatRefused { detail, .. } if before.operation.is_some() => {
-                self.alert(tx, before, detail, false, now).await
+                // A private chat has its person's number.
+                let because = if before.chat.0 > 0 { Hindrance::ClientAway } else { Hindrance::ChatRefused };
+                self.alert(tx, before, because, detail, now).await
             }
             Event::ChatRefused { detail, .. } if before.chat.0 < 0 => {
                 tracing::error!(

@@ -11,8 +11,9 @@ use super::{
 use crate::{
     clock::Timestamp,
     domain::{
-        delivery::{self, Event, Kind, OnUnknown},
-        notice::{Keyboard, Words},
+        delivery::{self, Event, Kind, OnUnknown, Policy},
+        notice::{Keyboard, NoticeKind, Words},
+        review::Hindrance,
         text::{LONGEST, cut},
     },
     ids::{ChatId, UserId},
@@ -27,6 +28,10 @@ use crate::{
 
 /// How many messages of a chat may end without a call in one look.
 const STEPS: usize = 64;
+
+/// Why a message ended without a call, in words of the history that the texts say in people's own.
+const NO_STAFF_CHAT: &str = "no_staff_chat";
+const NOTHING_TO_SAY: &str = "nothing_to_say";
 
 /// A claimed row and its call.
 #[derive(Debug)]
@@ -124,8 +129,7 @@ impl Outbox {
     }
 
     /// Moves a row by events that need no call.
-    async fn end(&self, tx: &Tx, row: Row, events: &[Event], now: Timestamp) -> Result<Claim, StoreError> {
-        let mut row = row;
+    async fn end(&self, tx: &Tx, mut row: Row, events: &[Event], now: Timestamp) -> Result<Claim, StoreError> {
         for event in events {
             row = self.advance(tx, row, None, event, now).await?;
         }
@@ -140,7 +144,8 @@ impl Outbox {
         event: &Event,
         now: Timestamp,
     ) -> Result<Row, StoreError> {
-        match outbox::advance_held(tx.as_ref(), row, kind, event, now, &self.policy).await? {
+        let policy = Policy { repeats: NoticeKind::named(&row.kind).repeats(), ..self.policy.clone() };
+        match outbox::advance_held(tx.as_ref(), row, kind, event, now, &policy).await? {
             Advanced::Moved(row) => Ok(*row),
             Advanced::Stale => Err(StoreError::Stale("outbox")),
             Advanced::Illegal(illegal) => Err(StoreError::Refused(illegal.to_string())),
@@ -150,7 +155,7 @@ impl Outbox {
     async fn pause_over(&self, tx: &Tx, row: Row, now: Timestamp) -> Result<Claim, StoreError> {
         let after = self.advance(tx, row.clone(), None, &Event::PauseOver, now).await?;
         if matches!(after.delivery.state, delivery::State::Unknown { due_at: None, .. }) {
-            self.alert(tx, &row, "", true, now).await?;
+            self.alert(tx, &row, Hindrance::Unconfirmed, "", now).await?;
         }
         Ok(Claim::Ended)
     }
@@ -163,7 +168,7 @@ impl Outbox {
         // A private chat has its person's number.
         if chat.0 > 0 && !people::is_reachable(db, self.bot, UserId(chat.0)).await? {
             if row.operation.is_some() {
-                self.alert(tx, &row, "the client has blocked the bot or left Telegram", false, now).await?;
+                self.alert(tx, &row, Hindrance::ClientAway, "", now).await?;
             }
             return self.end(tx, row, &[Event::Unreachable], now).await;
         }
@@ -171,7 +176,7 @@ impl Outbox {
         if chat == STAFF {
             tracing::warn!(outbox.id = row.id, "no staff chat is configured: set staff.chat");
             let attempt = row.delivery.attempts + 1;
-            let detail = "no staff chat is configured: set staff.chat".to_owned();
+            let detail = NO_STAFF_CHAT.to_owned();
             let events = [Event::Claimed { lease_end }, Event::ChatRefused { attempt, detail }];
             return self.end(tx, row, &events, now).await;
         }
@@ -196,7 +201,8 @@ impl Outbox {
         let words = match worded {
             Worded::Say(words) => Words { text: cut(&words.text, LONGEST), ..words },
             Worded::Nothing(why) => {
-                let refused = Event::RowRefused { attempt, detail: why.to_owned() };
+                tracing::debug!(outbox.id = row.id, why, "a message has nothing to say any more");
+                let refused = Event::RowRefused { attempt, detail: NOTHING_TO_SAY.to_owned() };
                 return self.end(tx, row, &[refused], now).await;
             }
         };
@@ -214,11 +220,16 @@ impl Outbox {
         let payload = match payload {
             Ok(payload) => payload,
             Err(unsayable) => {
-                let detail = unsayable.to_string();
-                self.alert(tx, &row, &detail, false, now).await?;
+                tracing::error!(outbox.id = row.id, %unsayable, "a message breaks a limit of Telegram's");
+                self.alert(tx, &row, unsayable.why, &unsayable.detail, now).await?;
+                let detail = format!("{}: {}", unsayable.why.word(), unsayable.detail);
                 return self.end(tx, row, &[Event::RowRefused { attempt, detail }], now).await;
             }
         };
+        if let (Some(card), Some(name)) = (edit, &row.card) {
+            // Until its answer is read nobody knows what the card shows: a later row must not be spared its call.
+            cards::note(db, name, cards::Card { digest: cards::UNSURE, ..card }, now).await?;
+        }
         overall.recent = overall.recent.with(now, [self.pace.overall].into_iter());
         pace::note_sent(db, self.bot, &overall).await?;
         let recent = lane.recent.with(now, self.pace.of_chat(chat.0 < 0));
@@ -243,5 +254,8 @@ fn fingerprint(words: &Words) -> i64 {
     let hash = Sha256::digest(format!("{}\u{0}{keyboard}", words.text).as_bytes());
     let mut first = [0; 8];
     first.copy_from_slice(&hash[..8]);
-    i64::from_le_bytes(first)
+    match i64::from_le_bytes(first) {
+        cards::UNSURE => 1,
+        known => known,
+    }
 }

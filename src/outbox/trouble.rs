@@ -5,7 +5,7 @@ use crate::{
     clock::Timestamp,
     domain::{
         notice::{Alert, Notice, NoticeKind},
-        review::Matter,
+        review::{Hindrance, Matter},
     },
     store::{
         StoreError, Tx, cases, operations,
@@ -23,15 +23,16 @@ impl Outbox {
         &self,
         tx: &Tx,
         row: &Row,
-        why: &str,
-        may_have_arrived: bool,
+        because: Hindrance,
+        detail: &str,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        tracing::warn!(outbox.id = row.id, outbox.kind = row.kind, why, "a message was not delivered");
-        let to_staff = [NoticeKind::StaffReply, NoticeKind::StaffCard].iter().any(|kind| kind.name() == row.kind);
-        if row.chat == STAFF || to_staff {
+        let why = because.word();
+        tracing::warn!(outbox.id = row.id, outbox.kind = row.kind, why, detail, "a message was not delivered");
+        if row.chat == STAFF || NoticeKind::named(&row.kind).is_to_staff() {
             return Ok(());
         }
+        let may_have_arrived = because == Hindrance::Unconfirmed;
         let db = tx.as_ref();
         let stored = match row.operation {
             Some(operation) => operations::load(db, operation).await?,
@@ -45,7 +46,8 @@ impl Outbox {
         if !known.is_empty() {
             return Ok(());
         }
-        let matter = Matter::Undelivered { row: row.id, kind: row.kind.clone(), why: why.to_owned(), may_have_arrived };
+        let (kind, why) = (row.kind.clone(), detail.to_owned());
+        let matter = Matter::Undelivered { row: row.id, kind, because, why, may_have_arrived };
         let about = stored.as_ref().map(|stored| (stored.operation.id, stored.form.as_str()));
         let new = cases::New { bot: self.bot, about, matter: &matter };
         cases::raise(db, new, self.on_unknown.of(NoticeKind::StaffCard), now).await.map(drop)

@@ -24,7 +24,7 @@ use crate::{
         cases::{self, Case, Taken},
         inbox, journal,
         operations::{self, Advanced, Stored},
-        outbox, steps,
+        outbox, people, steps,
     },
 };
 
@@ -117,7 +117,22 @@ impl Staff {
         {
             return Ok(Some(Ruling::Held(holder.by, holder.until)));
         }
-        Ok(rev.is_some_and(|rev| rev != case.rev).then_some(Ruling::Changed))
+        if rev.is_some_and(|rev| rev != case.rev) {
+            return Ok(Some(Ruling::Changed));
+        }
+        if let (Deed::SendAgain, Matter::Undelivered { row, .. }) = (deed, &case.matter)
+            && self.is_away(tx, *row).await?
+        {
+            return Ok(Some(Ruling::ClientAway));
+        }
+        Ok(None)
+    }
+
+    /// Whether a message would not even be tried: its person has stopped the bot.
+    async fn is_away(&self, tx: &Tx, row: i64) -> Result<bool, StoreError> {
+        let Some(row) = outbox::load(tx.as_ref(), row).await? else { return Ok(false) };
+        // A private chat has its person's number.
+        Ok(row.chat.0 > 0 && !people::is_reachable(tx.as_ref(), row.bot, UserId(row.chat.0)).await?)
     }
 
     /// Whether a deed agrees to what somebody else asked for.

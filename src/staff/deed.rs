@@ -123,6 +123,8 @@ pub enum Ruling {
     NotTaken,
     /// Consent is another person's to give.
     NeedsAnother,
+    /// The client has stopped the bot: nothing can be sent before they write.
+    ClientAway,
 }
 
 impl Ruling {

@@ -91,6 +91,7 @@ impl Staff {
             Ruling::NotThis => say(Key::StaffNotThis, &[case]),
             Ruling::NotTaken => say(Key::StaffNotTaken, &[case]),
             Ruling::NeedsAnother => say(Key::StaffNeedsAnother, &[case]),
+            Ruling::ClientAway => say(Key::StaffClientAway, &[case]),
         })
     }
 }

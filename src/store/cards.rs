@@ -21,9 +21,12 @@ pub struct Card {
     pub chat: ChatId,
     /// Which message it is.
     pub message: MessageId,
-    /// A fingerprint of what it shows, so that equal content is not sent again.
+    /// A fingerprint of what it shows, so that equal content is not sent again; [`UNSURE`] while nobody knows.
     pub digest: i64,
 }
+
+/// The fingerprint of nothing: what a card shows is not known, since an edit of it is on its way or its answer was lost.
+pub const UNSURE: i64 = 0;
 
 /// A card by its name.
 ///
@@ -53,7 +56,7 @@ pub async fn by_message<C: ConnectionTrait>(
     Ok(row.map(|row| row.card))
 }
 
-/// Stores where a card is and what it shows.
+/// Stores where a new message's card is and what it shows.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
@@ -83,6 +86,22 @@ pub async fn put<C: ConnectionTrait>(
         .action_and_where(Expr::cust("cards.chat_id <> excluded.chat_id OR cards.message_id <= excluded.message_id"))
         .to_owned();
     cards::Entity::insert(row).on_conflict(update).exec_without_returning(db).await?;
+    Ok(())
+}
+
+/// Notes what a known card shows now. A card that has been forgotten, or is another message by now, stays so.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn note<C: ConnectionTrait>(db: &C, name: &str, card: Card, now: Timestamp) -> Result<(), StoreError> {
+    cards::Entity::update_many()
+        .col_expr(cards::Column::Digest, Expr::value(card.digest))
+        .col_expr(cards::Column::ChangedAt, Expr::value(now.0))
+        .filter(cards::Column::Card.eq(name))
+        .filter(cards::Column::ChatId.eq(card.chat.0))
+        .filter(cards::Column::MessageId.eq(card.message.0))
+        .exec(db)
+        .await?;
     Ok(())
 }
 

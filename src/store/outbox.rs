@@ -229,8 +229,7 @@ async fn carry_out<C: ConnectionTrait>(db: &C, row: &Row, effect: &Effect, at: T
     match effect {
         Effect::Record(entry) => {
             // Every message leaves several lines; only what is out of the ordinary is history.
-            let ordinary = matches!(entry.event.as_str(), "claimed" | "done" | "not_sent" | "throttled" | "overtaken");
-            if !ordinary {
+            if !delivery::is_ordinary(&entry.event) {
                 let mut entry = entry.clone();
                 entry.event = format!("outbox_{}", entry.event);
                 let about = format!("{} {}", row.kind, row.id);
@@ -242,7 +241,10 @@ async fn carry_out<C: ConnectionTrait>(db: &C, row: &Row, effect: &Effect, at: T
             if let Some(card) = &row.card {
                 cards::forget(db, card).await?;
             }
-            insert(db, &again(row), row.chat, at, at).await?;
+            // A later row of the card says more, and makes the new message: our words would come after its own.
+            if !is_overtaken(db, row).await? {
+                insert(db, &again(row), row.chat, at, at).await?;
+            }
         }
         Effect::MarkUnreachable { .. } => people::set_reachable(db, row.bot, UserId(row.chat.0), false).await?,
         Effect::HoldChat { until } => {

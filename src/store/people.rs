@@ -69,6 +69,15 @@ pub async fn is_reachable<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) 
     Ok(people::Entity::find_by_id((bot.0, user.0)).one(db).await?.is_none_or(|person| person.reachable))
 }
 
+/// What a person calls themselves, as last seen.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn name<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Result<Option<String>, StoreError> {
+    let person = people::Entity::find_by_id((bot.0, user.0)).one(db).await?;
+    Ok(person.map(|person| person.name).filter(|name| !name.is_empty()))
+}
+
 /// A person's language, as last seen.
 ///
 /// # Errors

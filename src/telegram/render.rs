@@ -12,20 +12,37 @@ use teloxide::{
 use super::button::LIMIT;
 pub use crate::domain::text::{LONGEST as TEXT_LIMIT, split};
 use crate::{
-    domain::notice::{Button, Keyboard, Press, ReplyButton, Words},
+    domain::{
+        notice::{Button, Keyboard, Press, ReplyButton, Words},
+        review::Hindrance,
+    },
     ids::{ChatId, MessageId},
 };
 
 /// Most characters of a callback answer. Source: Bot API, `answerCallbackQuery`.
 pub const TOAST_LIMIT: usize = 200;
 
+/// Most buttons under a message. Source: the public server refuses more (`reply markup is too long`).
+const BUTTON_LIMIT: usize = 100;
+
 /// Words that Telegram would refuse; a mistake of ours, caught before the call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unsayable(pub String);
+pub struct Unsayable {
+    /// Which limit it breaks.
+    pub why: Hindrance,
+    /// The figure and the limit, where there are any: `4100 > 4096`.
+    pub detail: String,
+}
+
+impl Unsayable {
+    fn new(why: Hindrance, detail: impl Into<String>) -> Self {
+        Self { why, detail: detail.into() }
+    }
+}
 
 impl std::fmt::Display for Unsayable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Telegram would refuse this message: {}", self.0)
+        write!(f, "Telegram would refuse this message: {} {}", self.why.word(), self.detail)
     }
 }
 
@@ -75,10 +92,10 @@ pub fn toast(callback: &str, text: Option<&str>, alert: bool) -> Result<Value, U
 fn check_text(text: &str) -> Result<(), Unsayable> {
     let units = text.encode_utf16().count();
     if units > TEXT_LIMIT {
-        return Err(Unsayable(format!("{units} UTF-16 units, at most {TEXT_LIMIT}")));
+        return Err(Unsayable::new(Hindrance::TextTooLong, format!("{units} > {TEXT_LIMIT}")));
     }
     if crate::domain::blank::is_blank(text) {
-        return Err(Unsayable("the text is empty".to_owned()));
+        return Err(Unsayable::new(Hindrance::TextEmpty, ""));
     }
     Ok(())
 }
@@ -106,8 +123,8 @@ fn reply_button(button: &ReplyButton) -> KeyboardButton {
 
 fn inline(rows: &[Vec<Button>]) -> Result<InlineKeyboardMarkup, Unsayable> {
     let buttons: usize = rows.iter().map(Vec::len).sum();
-    if buttons > 100 {
-        return Err(Unsayable(format!("{buttons} buttons, at most 100")));
+    if buttons > BUTTON_LIMIT {
+        return Err(Unsayable::new(Hindrance::TooManyButtons, format!("{buttons} > {BUTTON_LIMIT}")));
     }
     let rows = rows.iter().map(|row| row.iter().map(inline_button).collect::<Result<Vec<_>, _>>());
     Ok(InlineKeyboardMarkup::new(rows.collect::<Result<Vec<_>, _>>()?))
@@ -116,11 +133,11 @@ fn inline(rows: &[Vec<Button>]) -> Result<InlineKeyboardMarkup, Unsayable> {
 fn inline_button(button: &Button) -> Result<InlineKeyboardButton, Unsayable> {
     let kind = match &button.press {
         Press::Data(data) if data.is_empty() || data.len() > LIMIT => {
-            return Err(Unsayable(format!("button data of {} bytes, 1 to {LIMIT}", data.len())));
+            return Err(Unsayable::new(Hindrance::ButtonData, format!("{} ∉ 1…{LIMIT}", data.len())));
         }
         Press::Data(data) => InlineKeyboardButtonKind::CallbackData(data.clone()),
         Press::Url(url) => {
-            let url = reqwest::Url::parse(url).map_err(|_| Unsayable("a button with a broken address".to_owned()))?;
+            let url = reqwest::Url::parse(url).map_err(|_| Unsayable::new(Hindrance::ButtonAddress, ""))?;
             InlineKeyboardButtonKind::Url(url)
         }
         Press::Copy(text) => {
@@ -132,7 +149,7 @@ fn inline_button(button: &Button) -> Result<InlineKeyboardButton, Unsayable> {
 }
 
 fn to_value<P: serde::Serialize>(payload: &P) -> Result<Value, Unsayable> {
-    serde_json::to_value(payload).map_err(|error| Unsayable(error.to_string()))
+    serde_json::to_value(payload).map_err(|error| Unsayable::new(Hindrance::Unnamed, error.to_string()))
 }
 
 #[cfg(test)]
@@ -182,16 +199,18 @@ mod tests {
 
     #[test]
     fn what_telegram_refuses_is_not_sent() {
-        for words in [
-            Words::plain(""),
-            Words::plain("\u{200b}\u{2060}"),
-            Words::plain("x".repeat(4097)),
-            Words::plain("😀".repeat(2049)),
-            Words::with_buttons("x", vec![vec![Button::data("x", "д".repeat(33))]]),
-            Words::with_buttons("x", vec![vec![Button::data("x", "")]]),
-            Words::with_buttons("x", vec![vec![Button::url("x", "not an address")]]),
+        let button = |button: Button| Words::with_buttons("x", vec![vec![button]]);
+        for (words, why, detail) in [
+            (Words::plain(""), Hindrance::TextEmpty, ""),
+            (Words::plain("\u{200b}\u{2060}"), Hindrance::TextEmpty, ""),
+            (Words::plain("x".repeat(4097)), Hindrance::TextTooLong, "4097 > 4096"),
+            (Words::plain("😀".repeat(2049)), Hindrance::TextTooLong, "4098 > 4096"),
+            (button(Button::data("x", "д".repeat(33))), Hindrance::ButtonData, "66 ∉ 1…64"),
+            (button(Button::data("x", "")), Hindrance::ButtonData, "0 ∉ 1…64"),
+            (button(Button::url("x", "not an address")), Hindrance::ButtonAddress, ""),
+            (Words::with_buttons("x", vec![vec![Button::data("x", "x")]; 101]), Hindrance::TooManyButtons, "101 > 100"),
         ] {
-            assert!(send(ChatId(1), None, &words).is_err(), "{words:?}");
+            assert_eq!(send(ChatId(1), None, &words), Err(Unsayable::new(why, detail)), "{words:?}");
         }
     }
 }

@@ -52,7 +52,7 @@ const CHAT_REFUSED: [&str; 11] = [
     "bot was blocked by the user",
     "user is deactivated",
     "bot can't initiate conversation",
-    "bot can't send messages to bots",
+    "can't send messages to bots",
     "was kicked from the",
     "is not a member of the",
     "group chat was deleted",
@@ -134,6 +134,45 @@ mod tests {
 
     fn said(code: u16, description: &str) -> Answer {
         read(code, json!({"ok": false, "error_code": code, "description": description}).to_string().as_bytes())
+    }
+
+    #[test]
+    fn the_words_alone_are_enough_whatever_stands_around_them_and_in_which_case() {
+        let refused = Verdict::ChatRefused(String::new());
+        let (unknown, no_topic) = (Verdict::NotFound(String::new()), Verdict::NoTopic(String::new()));
+        for (call, fragments, class) in [
+            (
+                Call::Send,
+                &[
+                    "bot was blocked by the user",
+                    "user is deactivated",
+                    "bot can't initiate conversation",
+                    "can't send messages to bots",
+                    "was kicked from the",
+                    "is not a member of the",
+                    "group chat was deleted",
+                    "not enough rights to send",
+                    "have no rights to send",
+                ][..],
+                refused,
+            ),
+            (Call::Send, &["chat not found", "private chat not found", "PEER_ID_INVALID"], unknown),
+            (Call::Send, &["message thread not found", "TOPIC_CLOSED", "TOPIC_DELETED"], no_topic),
+            (Call::Edit, &["message is not modified"], Verdict::Done(None)),
+            (
+                Call::Edit,
+                &["message to edit not found", "message can't be edited", "MESSAGE_ID_INVALID"],
+                Verdict::Gone,
+            ),
+        ] {
+            for fragment in fragments {
+                for text in [(*fragment).to_owned(), fragment.to_uppercase(), format!("Xyz: A {fragment} b: c")] {
+                    let said = verdict(call, &said(400, &text));
+                    let same = std::mem::discriminant(&said) == std::mem::discriminant(&class);
+                    assert!(same, "{call:?} {text}: {said:?}, not {class:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -162,7 +162,7 @@ fn is_same(one: &str, other: &str) -> bool {
 /// Why a call did not work, whether waiting alone will not mend it, and the pause Telegram asked for.
 fn trouble(what: &str, answer: &Answer) -> (String, bool, Option<Duration>) {
     match answer {
-        Answer::Refused(refusal) if matches!(refusal.code, 401 | 404) => (
+        Answer::Refused(refusal) if matches!(refusal.code, 401 | 404 | 421) || refusal.says("logged out") => (
             format!(
                 "{what}: Telegram does not accept the token ({} {}); check telegram.token and telegram.api_url",
                 refusal.code, refusal.description

@@ -158,6 +158,12 @@ impl Reminder {
                 }
             }
         }
+        // A card shows how things stood when it was sent. Those named in the message are shown anew; all of them at once
+        // would fill the chat for minutes.
+        for case in reviewers.iter().take(NAMED).chain(owners.iter().take(NAMED)) {
+            let unknown = self.on_unknown.of(NoticeKind::StaffCard);
+            cases::show(tx.as_ref(), self.bot, case.id, case.operation, unknown, now).await?;
+        }
         Ok(reviewers.len() + owners.len())
     }
 

@@ -5,6 +5,7 @@
 mod bench;
 mod many_taps;
 mod polling;
+mod refusals;
 
 use std::{sync::Arc, time::Duration};
 

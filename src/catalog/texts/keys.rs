@@ -139,7 +139,7 @@ texts! {
     StateCancelled = "state"."cancelled", Message, Cancelled, [];
 
     // People who decide.
-    StaffCase = "staff"."case", Message, Free, ["marker", "form", "age", "opened?", "reason", "client", "sent?", "answer?"];
+    StaffCase = "staff"."case", Message, Free, ["marker", "form", "age", "since?", "opened?", "opened_at?", "reason", "client", "sent?", "answer?"];
     StaffCaseSettled = "staff"."case_settled", Message, Free, ["marker", "state"];
     StaffCaseDecided = "staff"."case_decided", Message, Free, ["name", "what"];
     StaffQueueHead = "staff"."queue_head", Message, Free, ["count"];
@@ -188,9 +188,10 @@ texts! {
     StaffCaseCandidates = "staff"."case_candidates", Message, Free, ["list"];
     StaffCaseTaken = "staff"."case_taken", Message, Free, ["name", "until"];
     StaffCaseAsked = "staff"."case_asked", Message, Free, ["name", "reason"];
-    StaffCaseUndelivered = "staff"."case_undelivered", Message, Free, ["case", "reason", "state", "client", "age"];
-    StaffCaseShelved = "staff"."case_shelved", Message, Free, ["case", "reason", "row", "age"];
-    StaffCaseTwin = "staff"."case_twin", Message, Free, ["case", "reason", "form", "client", "age"];
+    StaffCaseUndelivered = "staff"."case_undelivered", Message, Free, ["case", "reason", "state", "client", "age", "since?"];
+    StaffCaseUnheard = "staff"."case_unheard", Message, Free, ["case", "reason", "client?", "age", "since?"];
+    StaffCaseShelved = "staff"."case_shelved", Message, Free, ["case", "reason", "row", "age", "since?"];
+    StaffCaseTwin = "staff"."case_twin", Message, Free, ["case", "reason", "form", "client", "age", "since?"];
     StaffCaseClosed = "staff"."case_closed", Message, Free, ["case", "how", "name"];
     StaffCaseClosedItself = "staff"."case_closed_itself", Message, Free, ["case"];
     StaffAttemptLine = "staff"."attempt_line", Message, Free, ["n", "time", "outcome"];
@@ -219,6 +220,7 @@ texts! {
     StaffChanged = "staff"."changed", Message, Free, ["case"];
     StaffNotThis = "staff"."not_this", Message, Free, ["case"];
     StaffNotTaken = "staff"."not_taken", Message, Free, ["case"];
+    StaffClientAway = "staff"."client_away", Message, Free, ["case"];
     StaffNeedsAnother = "staff"."needs_another", Message, Free, ["case"];
     StaffCheckFirst = "staff"."check_first", Message, Free, ["number"];
     StaffUncheckedHint = "staff"."unchecked_hint", Message, Free, ["case", "number"];
@@ -305,6 +307,18 @@ texts! {
     ReasonUndeliveredUnknown = "reason"."undelivered_unknown", Message, Free, ["kind"];
     ReasonShelved = "reason"."shelved", Message, Free, ["error"];
 
+    // What stood in a message's way.
+    HindranceClientAway = "hindrance"."client_away", Message, Free, [];
+    HindranceChatRefused = "hindrance"."chat_refused", Message, Free, [];
+    HindranceContentRefused = "hindrance"."content_refused", Message, Free, [];
+    HindranceTextTooLong = "hindrance"."text_too_long", Message, Free, [];
+    HindranceTextEmpty = "hindrance"."text_empty", Message, Free, [];
+    HindranceTooManyButtons = "hindrance"."too_many_buttons", Message, Free, [];
+    HindranceButtonData = "hindrance"."button_data", Message, Free, [];
+    HindranceButtonAddress = "hindrance"."button_address", Message, Free, [];
+    HindranceNoStaffChat = "hindrance"."no_staff_chat", Message, Free, [];
+    HindranceNothingToSay = "hindrance"."nothing_to_say", Message, Free, [];
+
     // What was said, in a few words.
     KindDialog = "kind"."dialog", Message, Free, [];
     KindCard = "kind"."card", Message, Free, [];
@@ -372,6 +386,10 @@ texts! {
     EventUndelivered = "event"."undelivered", Message, Free, [];
     EventMessageUnknown = "event"."message_unknown", Message, Free, [];
     EventCardDeleted = "event"."card_deleted", Message, Free, [];
+    EventMessageUnsent = "event"."message_unsent", Message, Free, [];
+    EventTopicClosed = "event"."topic_closed", Message, Free, [];
+    EventChatMoved = "event"."chat_moved", Message, Free, [];
+    EventTelegramRefusesUs = "event"."telegram_refuses_us", Message, Free, [];
     EventPaused = "event"."paused", Message, Free, [];
     EventResumed = "event"."resumed", Message, Free, [];
     EventErased = "event"."erased", Message, Free, [];

@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     config::{Receive, TEMPLATE},
+    domain::notice::NoticeKind,
     ids::{ChatId, UserId},
 };
 
@@ -136,6 +137,21 @@ per_chatt = 1
     zayavka.toml:39: `pace.burst` is 0, out of range — 1 to 1000
     zayavka.toml:40: unknown key `per_chatt` in [pace] — did you mean `per_chat`?
     "#);
+}
+
+#[test]
+fn a_message_to_staff_whose_fate_is_unknown_is_no_case_of_its_own() {
+    let text = "[notices]\nstaff_card = 'review'\nstaff_reply = 'review'\ncreated = 'review'\n";
+    let config = Config::parse("zayavka.toml", text, &env(&[TOKEN])).unwrap_or_else(|problems| panic!("{problems}"));
+    insta::assert_snapshot!(config.warnings.to_string(), @r"
+    zayavka.toml: warning: nobody may decide cases — put numeric ids into owners or reviewers; until then cases wait
+    zayavka.toml:2: warning: `notices.staff_card` cannot be `review`: no case is made of a message to staff — it is taken as `repeat`; write that, or `drop`
+    zayavka.toml:3: warning: `notices.staff_reply` cannot be `review`: no case is made of a message to staff — it is taken as `repeat`; write that, or `drop`
+    ");
+    let policy = |kind| config.notices.on_unknown.of(kind);
+    assert_eq!(policy(NoticeKind::StaffCard), OnUnknown::Repeat);
+    assert_eq!(policy(NoticeKind::StaffReply), OnUnknown::Repeat);
+    assert_eq!(policy(NoticeKind::Created), OnUnknown::Review);
 }
 
 #[test]

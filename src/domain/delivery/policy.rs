@@ -15,7 +15,9 @@ pub struct Policy {
     pub pause: Duration,
     /// The longest such pause.
     pub pause_most: Duration,
-    /// What follows when the repeat of a new message is lost too.
+    /// How often a new message that may have arrived is sent once more; an edit is repeated without limit.
+    pub repeats: u32,
+    /// What follows when the last repeat of a new message is lost too.
     pub second_unknown: GiveUp,
 }
 

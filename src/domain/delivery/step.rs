@@ -26,6 +26,12 @@ impl std::fmt::Display for Illegal {
 
 impl std::error::Error for Illegal {}
 
+/// Whether an event, by its word, is what happens to every message: not worth a line of the history.
+#[must_use]
+pub fn is_ordinary(event: &str) -> bool {
+    matches!(event, "claimed" | "done" | "not_sent" | "throttled" | "overtaken")
+}
+
 /// The next action for `delivery` at `now`.
 #[must_use]
 pub fn next_action(delivery: &Delivery, now: Timestamp) -> NextAction {
@@ -253,7 +259,7 @@ impl Turn<'_> {
             return;
         };
         match (on_unknown, self.policy.second_unknown) {
-            (OnUnknown::Repeat, _) if self.before.repeats == 0 => self.repeat(),
+            (OnUnknown::Repeat, _) if self.before.repeats < self.policy.repeats => self.repeat(),
             (OnUnknown::Review, _) | (OnUnknown::Repeat, GiveUp::Review) => {
                 if let State::Unknown { due_at, .. } = &mut self.after.state {
                     *due_at = None;

@@ -24,6 +24,7 @@ fn policy(second_unknown: GiveUp) -> Policy {
         lease: seconds(40),
         pause: seconds(60),
         pause_most: seconds(600),
+        repeats: 1,
         second_unknown,
     }
 }
@@ -198,6 +199,29 @@ fn a_message_is_repeated_once_and_the_repeat_is_on_record_before_it_is_made() {
         now = wait(&mut delivery, now);
     }
     assert_eq!(delivery.state, State::Dropped { why: DropReason::Unconfirmed });
+}
+
+#[test]
+fn a_message_is_repeated_as_often_as_its_figures_say() {
+    for most in 0..4 {
+        let policy = Policy { repeats: most, ..policy(GiveUp::Drop) };
+        let take = |delivery: &Delivery, event: &Event, at| step(delivery, event, at, &policy).unwrap().delivery;
+        let mut delivery = Delivery::new(REPEAT, NOW);
+        let mut now = NOW;
+        while !delivery.state.is_final() {
+            delivery = match next_action(&delivery, now) {
+                NextAction::Wait(until) => {
+                    now = until;
+                    continue;
+                }
+                NextAction::Tell(event) => take(&delivery, &event, now),
+                NextAction::Send => take(&delivery, &Event::Claimed { lease_end: now.plus(seconds(40)) }, now),
+                NextAction::Nothing => panic!("{delivery:?}"),
+            };
+        }
+        assert_eq!(delivery.state, State::Dropped { why: DropReason::Unconfirmed });
+        assert_eq!((delivery.attempts, delivery.repeats), (most + 1, most));
+    }
 }
 
 #[test]

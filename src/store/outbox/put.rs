@@ -181,14 +181,10 @@ pub(super) fn again(row: &Row) -> Letter {
         bot: row.bot,
         chat: row.chat,
         thread: row.thread,
-        kind: kind_of(&row.kind),
+        kind: NoticeKind::named(&row.kind),
         card: row.card.clone(),
         operation: row.operation,
         notice: row.notice.clone(),
         on_unknown,
     }
-}
-
-fn kind_of(word: &str) -> NoticeKind {
-    NoticeKind::ALL.into_iter().find(|kind| kind.name() == word).unwrap_or(NoticeKind::Dialog)
 }

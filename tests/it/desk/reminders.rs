@@ -37,6 +37,21 @@ on_both! {
         world.finish().await;
     }
 
+    async fn a_reminder_shows_the_case_as_old_as_it_is(db: Database) {
+        let mut world = absent(db).await;
+        let card = world.desk_message("Случай").await;
+        // Posted at once, so nothing is old yet; the moments beside the ages stay true without another showing.
+        let (client, case) = ("Ждёт с 30.11 12:29 (", "Случай открыт 30.11 12:32 (");
+        let before = world.desk_text(card).await;
+        assert!(before.contains(&format!("{client}2 мин)")) && before.contains(&format!("{case}0 с)")), "{before}");
+        world.pass(15 * MINUTE).await;
+        assert_eq!(told(&world, STAFF, "никем не взяты").await, 1);
+        let after = world.desk_text(card).await;
+        assert!(after.contains(client) && after.contains(case), "{after}");
+        assert!(!after.contains("(2 мин)") && !after.contains("(0 с)"), "{after}");
+        world.finish().await;
+    }
+
     async fn nobody_is_reminded_of_what_is_taken(db: Database) {
         let mut world = absent_with(db, Options::searchable().set("staff.take_for", "2h")).await;
         world.desk_tap(REVIEWER, "Взять").await;

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{MINUTE, absent};
 use crate::{
     databases::on_both,
-    world::{ANNA, OWNER, Options, REVIEWER, World},
+    world::{ANNA, OWNER, Options, REVIEWER, STAFF, World},
 };
 
 /// Number told by a message whose fate nobody knows, as its policy wants.
@@ -49,6 +49,13 @@ pub(super) async fn poison(world: &mut World) {
     world.pass(MINUTE).await;
 }
 
+/// The card of a message that Telegram refused, about no request of anybody's.
+const REFUSED: &str = "Случай #1: сообщение не доставлено
+Не доставлено: сообщение анкеты — Telegram не принял такое сообщение (400 Bad Request: message is too long)
+
+Кому: Анна Смирнова
+Ждёт с 30.11 12:29 (0 с)";
+
 on_both! {
     async fn what_may_not_have_arrived_is_sent_again_by_a_human(db: Database) {
         let mut world = unconfirmed(db).await;
@@ -83,6 +90,37 @@ on_both! {
         assert_eq!(world.staff("/queue").await, "Очередь пуста.");
         let card = world.desk_text(world.desk_message(&format!("Случай {marker} закрыт")).await).await;
         assert!(card.contains("разрешился сам"), "{card}");
+        world.finish().await;
+    }
+
+    async fn nothing_is_sent_again_to_a_person_who_cannot_be_reached(db: Database) {
+        let mut world = blocked(db).await;
+        let (marker, calls) = (world.marker(ANNA).await, world.calls("telegram", "sendMessage").await.len());
+        let toast = world.desk_tap(REVIEWER, "Отправить ещё раз").await;
+        assert!(toast.contains("когда он напишет первым"), "{toast}");
+        let typed = world.staff_as(OWNER, &format!("/resend {marker}")).await;
+        assert!(typed.contains("Случай остаётся в очереди"), "{typed}");
+        let cards = world.said(STAFF).await.into_iter().filter(|text| text.contains("сообщение не доставлено")).count();
+        assert_eq!(cards, 1, "the case stands as it stood");
+        let queue = world.staff("/queue").await;
+        assert_eq!(queue.matches(&marker).count(), 1, "{queue}");
+        assert_eq!(world.calls("telegram", "sendMessage").await.len(), calls + 2, "nobody was called but staff");
+        world.act(ANNA, "unblock", json!({})).await;
+        world.type_text(ANNA, "/status").await;
+        assert_eq!(world.staff("/queue").await, "Очередь пуста.");
+        world.finish().await;
+    }
+
+    async fn a_message_about_no_request_is_a_case_of_its_own_words(db: Database) {
+        let mut world = World::new(db).await;
+        let body = json!({ "ok": false, "error_code": 400, "description": "Bad Request: message is too long" });
+        world.fault(json!({ "on": "sendMessage", "do": "error_before", "status": 400, "body": body })).await;
+        world.type_text(ANNA, "/start").await;
+        let card = world.desk_text(world.desk_message("Случай").await).await;
+        assert_eq!(card, REFUSED);
+        assert!(world.desk_tap(REVIEWER, "Отправить ещё раз").await.contains("отправляем сообщение ещё раз"));
+        assert!(world.last_text(ANNA).await.contains("Как к вам обращаться?"));
+        assert_eq!(world.staff("/queue").await, "Очередь пуста.");
         world.finish().await;
     }
 

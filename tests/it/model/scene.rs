@@ -89,6 +89,7 @@ fn outbox_policy() -> delivery::Policy {
         // Longer than: carried out up to 1 tick after it was written, clocks apart by 1.
         pause: ticks(3),
         pause_most: ticks(4),
+        repeats: 1,
         second_unknown: GiveUp::Review,
     }
 }

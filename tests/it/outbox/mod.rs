@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod answers;
 mod barriers;
+mod cards;
 mod lanes;
 mod pace;
 mod soak;

@@ -80,6 +80,7 @@ fn errors() -> Vec<Error> {
         plain(403, "Forbidden: user is deactivated", gone, gone),
         plain(403, "Forbidden: bot can't initiate conversation with a user", gone, gone),
         plain(403, "Forbidden: bot can't send messages to bots", gone, gone),
+        plain(403, "Forbidden: can't send messages to bots", gone, gone),
         plain(403, "Forbidden: bot was kicked from the supergroup chat", gone, gone),
         plain(403, "Forbidden: bot is not a member of the channel chat", gone, gone),
         plain(403, "Forbidden: the group chat was deleted", gone, gone),
