@@ -277,7 +277,7 @@ fn a_database_that_cannot_be_used_is_named_with_its_place_and_what_to_do() {
     let folder = folder();
     put(folder.path(), "notes.db", &"this is no database ".repeat(100));
     for (url, said_of_it, advice) in [
-        ("sqlite://nowhere/z.db", "unable to open database file", "does the folder exist"),
+        ("sqlite://nowhere/z.db", "unable to open database file", "is the file there"),
         ("sqlite://notes.db", "file is not a database", "name another one"),
         ("postgres://u:hunter2@127.0.0.1:1/z", "postgres://u:…@127.0.0.1:1/z", "does the server run"),
     ] {

@@ -33,7 +33,7 @@ on_both! {
         world.staff_as(REVIEWER, &format!("/link {marker} {number} без ключа")).await;
         assert_eq!(world.state(ANNA).await, "review");
         let shown = card(&world).await;
-        assert!(shown.contains(&format!("Заявка № {number} в CRM есть, но нашего ключа в ней нет")), "{shown}");
+        assert!(shown.contains(&format!("Карточка № {number} стоит в CRM без нашего ключа")), "{shown}");
         // The same command again proves no more than before.
         world.staff_as(REVIEWER, &format!("/link {marker} {number}")).await;
         assert_eq!(world.state(ANNA).await, "review");
