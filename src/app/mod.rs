@@ -27,7 +27,7 @@ use crate::{
     outbox::{AtCommit, Outbox},
     points::Points,
     staff::{Menus, Staff},
-    store::{Store, StoreError, inbox, operations::Author, outbox::Herald, settings},
+    store::{Store, StoreError, operations::Author, outbox::Herald, settings},
     telegram::{Answer, BotName, Telegram},
     worker::{AtTap, Resting, SharedTokens, TelegramFiles, Worker, outage::Outage, remind::Reminder, retain::Retainer},
 };
@@ -137,22 +137,11 @@ impl App {
         forget_old_credentials(&store, clock.as_ref()).await?;
         let app = Self::assemble(config, checked, clock, dice, store, telegram, username);
         app.outbox.rescue().await?;
-        app.take_over().await?;
-        Ok(app)
-    }
-
-    /// A SQLite file serves one process: what the one before had in hand when it died is nobody's now, and its people need
-    /// not wait for the end of a dead process's lease.
-    async fn take_over(&self) -> Result<(), StoreError> {
-        if self.store.has_replicas() {
-            return Ok(());
-        }
-        let (bot, now) = (self.config.telegram.bot_id, self.clock.now());
-        let freed = self.store.write(move |tx| async move { inbox::free_all(tx.as_ref(), bot, now).await }).await?;
+        let freed = app.store.take_over(app.config.telegram.bot_id, app.clock.now()).await?;
         if freed > 0 {
             tracing::info!(updates = freed, "updates that were left in hand are handled now");
         }
-        Ok(())
+        Ok(app)
     }
 
     fn assemble(

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use sea_orm::{DatabaseConnection, EntityTrait as _, QuerySelect as _, TransactionTrait as _};
 
-use crate::{clock::Timestamp, points::Points};
+use crate::{clock::Timestamp, ids::BotId, points::Points};
 
 pub use error::StoreError;
 pub use reader::Reader;
@@ -138,6 +138,21 @@ impl Store {
         let tx = backend::begin(&self.raw_writer, self.pooled).await?;
         settings::set(&tx, settings::STARTED, &now.rfc3339(), now).await?;
         Ok(tx.commit().await?)
+    }
+
+    /// A SQLite file serves one process: what the one before had in hand when it died is nobody's now, and its people need not
+    /// wait for the end of a dead process's lease. Returns how many updates that were; none where others may be at work.
+    ///
+    /// # Errors
+    /// [`StoreError`] when nothing can be written.
+    pub async fn take_over(&self, bot: BotId, now: Timestamp) -> Result<u64, StoreError> {
+        if self.has_replicas() {
+            return Ok(0);
+        }
+        let tx = backend::begin(&self.raw_writer, self.pooled).await?;
+        let freed = inbox::free_all(&tx, bot, now).await?;
+        tx.commit().await?;
+        Ok(freed)
     }
 
     /// Where to read from.
