@@ -28,7 +28,14 @@ impl Drop for Pooler {
 }
 
 impl Pooler {
+    /// Starts one. Somebody else may take the port between its choice and its use: then it takes another one.
     fn start(database: &str) -> Self {
+        let mut said = String::new();
+        let started = (0..5).find_map(|_| Self::start_once(database).map_err(|why| said.push_str(&why)).ok());
+        started.unwrap_or_else(|| panic!("PgBouncer did not come up: {said}"))
+    }
+
+    fn start_once(database: &str) -> Result<Self, String> {
         let program =
             ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].into_iter().find(|path| std::fs::exists(path).unwrap());
         let missing = "these tests need PgBouncer: install it (Debian: apt-get install pgbouncer)";
@@ -47,7 +54,9 @@ impl Pooler {
         );
         std::fs::write(&config, text).unwrap();
         let mut command = Command::new(program);
-        command.arg(&config).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let log = folder.path().join("said");
+        let said = std::fs::File::create(&log).unwrap();
+        command.arg(&config).stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
         // Like PostgreSQL, it refuses to run as root.
         if let Some((user, group)) = account().unwrap() {
             for path in [folder.path(), &config, &users] {
@@ -55,22 +64,24 @@ impl Pooler {
             }
             command.uid(user).gid(group);
         }
-        let pooler = Self { child: command.spawn().unwrap(), port, _folder: folder };
-        pooler.wait();
-        pooler
+        let mut pooler = Self { child: command.spawn().unwrap(), port, _folder: folder };
+        if pooler.comes_up() { Ok(pooler) } else { Err(std::fs::read_to_string(log).unwrap_or_default()) }
     }
 
-    fn wait(&self) {
+    fn comes_up(&mut self) -> bool {
         let address = ([127, 0, 0, 1], self.port).into();
         let (_keep, never) = std::sync::mpsc::channel::<()>();
         for _ in 0..200 {
             if TcpStream::connect_timeout(&address, Duration::from_millis(100)).is_ok() {
-                return;
+                return true;
+            }
+            if self.child.try_wait().unwrap().is_some() {
+                return false;
             }
             // A refused connection comes back at once; nobody sends here.
             let _ = never.recv_timeout(Duration::from_millis(50));
         }
-        panic!("PgBouncer did not come up");
+        false
     }
 
     fn url(&self, database: &str) -> String {

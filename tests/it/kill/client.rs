@@ -125,7 +125,11 @@ impl Outside {
         let log = self.get("/sandbox/telegram/log").await;
         let texts = log["calls"].as_array().unwrap().iter().filter_map(|call| call["params"]["text"].as_str());
         texts
-            .filter(|text| text.contains("создана") && !numbers.iter().any(|n| text.contains(&format!("№ {n}"))))
+            // Whether it was made is a question, not a claim.
+            .filter(|text| {
+                text.replace("создана ли", "").contains("создана")
+                    && !numbers.iter().any(|n| text.contains(&format!("№ {n}")))
+            })
             .map(str::to_owned)
             .collect()
     }
