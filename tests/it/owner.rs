@@ -209,6 +209,9 @@ async fn the_doctor_finds_all_well_and_says_what_is_not() {
     let (code, findings) = bench.doctor().await;
     assert_eq!((code, &part(&findings, "database")["well"]), (Some(1), &json!(false)), "{findings}");
     assert!(part(&findings, "database")["do"].as_str().is_some_and(|hint| hint.contains("migrate up")));
+    let files = std::fs::read_dir(bench.folder.path()).expect("a folder");
+    let made = files.flatten().filter(|file| file.file_name().to_string_lossy().contains(".db")).count();
+    assert_eq!(made, 0, "a look makes no database");
     assert_eq!(run(bench.folder.path(), &["migrate", "up"]).await.status.code(), Some(0));
     let (code, findings) = bench.doctor().await;
     assert_eq!((code, &findings["ok"]), (Some(0), &json!(true)), "{findings}");

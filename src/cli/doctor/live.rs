@@ -92,8 +92,7 @@ const SPOILT_SHOWN: usize = 20;
 /// The database, if it can be worked with.
 async fn database(config: &Config, found: &mut Findings) -> Option<Store> {
     let url = config.database.url.expose_secret();
-    let hint =
-        "[database] url: the address, the rights, whether the server runs; a file is made by the service's first start";
+    let hint = "[database] url: the address, the rights, whether the server runs; a file is made by the service's first start or `zayavka migrate up`";
     let store = match Store::connect(&existing(url)).await {
         Ok(store) => store,
         Err(error) => {
