@@ -10,6 +10,7 @@ mod m20261130_000006_lanes;
 mod m20261130_000007_retention;
 mod m20261130_000008_hot;
 mod m20261130_000010_set_back;
+mod m20261130_000011_questions;
 
 use sea_orm_migration::{MigrationTrait, async_trait::async_trait};
 pub use sea_orm_migration::{MigratorTrait, sea_orm::DbErr};
@@ -31,6 +32,7 @@ impl MigratorTrait for Migrator {
             Box::new(m20261130_000007_retention::Migration),
             Box::new(m20261130_000008_hot::Migration),
             Box::new(m20261130_000010_set_back::Migration),
+            Box::new(m20261130_000011_questions::Migration),
         ]
     }
 }

@@ -1,39 +1,31 @@
 //! Conversations: a button asks for a number, a reason or a second tap, and the next message of that person answers it.
 //! What is waited for is in the database, bound to the case as it was, and forgets itself after a while.
 
-use std::time::Duration;
-
 use super::{
     Shift,
     deed::{Deed, Ruling, Target},
+    question::{CREATE, NUMBER, REJECT},
     typed::{self, How, Number},
 };
 use crate::{
     catalog::{texts::Key, wording::visible},
     domain::{
-        input::{Act, ChatKind, Handled},
-        notice::{Button, Keyboard, Words},
+        input::Handled,
+        notice::{Button, Words},
         role::Role,
     },
     ids::MessageId,
     store::{
-        StoreError, cards, cases,
+        StoreError, cases,
         operations::{self, Stored},
-        outbox,
-        steps::{self, Place, Step},
+        steps::{self, Step},
     },
     telegram::button::{CaseWish, Intent},
 };
 
-/// How long an answer is waited for.
-const WAITS: Duration = Duration::from_secs(600);
-
-/// What is waited for, as its word in the database.
-const NUMBER: &str = "number";
+/// What is waited for, as its word in the database: a second tap.
 const UNCHECKED: &str = "unchecked";
-const CREATE: &str = "create";
 const SURE: &str = "sure";
-const REJECT: &str = "reject";
 
 /// Ready reasons for "create after all" and "reject".
 const TO_CREATE: [Key; 2] = [Key::StaffReadyCreate1, Key::StaffReadyCreate2];
@@ -43,44 +35,11 @@ const TO_REJECT: [Key; 3] = [Key::StaffReadyReject1, Key::StaffReadyReject2, Key
 const CANDIDATES: usize = 8;
 
 impl Shift<'_> {
-    fn place(&self) -> Place {
-        Place { bot: self.staff.bot, user: self.actor.id, chat: self.chat.id }
-    }
-
-    /// The name of the question's message: one a person and chat.
-    fn question(&self) -> String {
-        format!("ask:{}:{}:{}", self.staff.bot, self.actor.id, self.chat.id)
-    }
-
-    /// Whether an act answers what this person was asked.
-    pub(super) async fn is_awaited(&self, act: &Act) -> Result<bool, StoreError> {
-        if matches!(act, Act::Command { name, .. } if name == "help") {
-            return Ok(true);
-        }
-        let Some(step) = steps::find(self.tx.as_ref(), self.place(), self.now).await? else { return Ok(false) };
-        if let Act::Command { .. } = act {
-            return Ok(true);
-        }
-        // A second tap is a tap; words then are meant for somebody else.
-        if !matches!(step.what.as_str(), NUMBER | CREATE | REJECT) {
-            return Ok(false);
-        }
-        if self.chat.kind == ChatKind::Private {
-            return Ok(true);
-        }
-        // In a group people also talk to each other: only a reply to the question, or to the card, is an answer.
-        let Some(reply) = self.reply_to else { return Ok(false) };
-        let card = self.card_at(reply.message).await?;
-        Ok(card.is_some_and(|card| card == self.question() || card == cases::card(step.case)))
-    }
-
     /// The answer to what was asked.
     pub(super) async fn answer(&self, text: &str) -> Result<Handled, StoreError> {
-        let Some(step) = steps::find(self.tx.as_ref(), self.place(), self.now).await? else {
-            return Ok(Handled::quietly());
-        };
+        let Some(step) = self.answered().await? else { return Ok(Handled::quietly()) };
         let Some(target) = self.target_of(step.case).await? else {
-            self.end(self.no_such_case(step.case), true).await?;
+            self.end(step.case, self.no_such_case(step.case), true).await?;
             return Ok(Handled::quietly());
         };
         match step.what.as_str() {
@@ -92,7 +51,7 @@ impl Shift<'_> {
                 None => {
                     let key = Key::StaffAskNumberAgain;
                     let text = self.text(key, &[("name", &self.called()), ("case", &target.name())]);
-                    self.question_is(Words { text, keyboard: self.wants_answer() }, true).await?;
+                    self.question_is(step.case, Words { text, keyboard: self.wants_answer() }, true).await?;
                     Ok(Handled::quietly())
                 }
             },
@@ -104,10 +63,17 @@ impl Shift<'_> {
         }
     }
 
-    /// `/cancel` in the middle of a conversation.
+    /// `/cancel` in the middle of a conversation: whatever was asked, nothing is waited for any more.
     pub(super) async fn give_up(&self) -> Result<Handled, StoreError> {
+        let steps = steps::all(self.tx.as_ref(), self.place(), self.now).await?;
+        for step in steps.iter().skip(1) {
+            steps::forget(self.tx.as_ref(), self.place(), step.case).await?;
+        }
         let text = self.text(Key::StaffAskCancelled, &[("name", &self.called())]);
-        self.end(text, true).await?;
+        match steps.first() {
+            Some(newest) => self.end(newest.case, text, true).await?,
+            None => return self.say(text).await,
+        }
         Ok(Handled::quietly())
     }
 
@@ -130,7 +96,7 @@ impl Shift<'_> {
         });
         let rows: Vec<_> = candidates.collect();
         let keyboard = if rows.is_empty() { self.wants_answer() } else { self.with_cancel(rows, case.id, rev) };
-        self.question_is(Words { text, keyboard }, true).await?;
+        self.question_is(case.id, Words { text, keyboard }, true).await?;
         Ok(Handled::toast(self.text(Key::TapDone, &[])))
     }
 
@@ -172,7 +138,7 @@ impl Shift<'_> {
             vec![Button::data(self.text(*key, &[]), wish.encode())]
         });
         let keyboard = self.with_cancel(rows.collect(), case.id, rev);
-        self.question_is(Words { text, keyboard }, true).await?;
+        self.question_is(case.id, Words { text, keyboard }, true).await?;
         Ok(Handled::toast(self.text(Key::TapDone, &[])))
     }
 
@@ -196,16 +162,16 @@ impl Shift<'_> {
     ) -> Result<Handled, StoreError> {
         let Some(case) = &target.case else { return Ok(Handled::toast(self.text(Key::StaffAskOver, &[]))) };
         let own = self.is_own(message).await?;
-        let step = steps::find(self.tx.as_ref(), self.place(), self.now).await?;
+        let step = steps::find(self.tx.as_ref(), self.place(), case.id, self.now).await?;
         let step = match step {
-            Some(step) if step.case == case.id && step.rev == rev && own => step,
+            Some(step) if step.rev == rev && own => step,
             None if !own => return Ok(Handled::toast(self.text(Key::StaffAskForeign, &[]))),
             _ => return self.tap_on_answered(target, rev, wish).await,
         };
         match (wish, step.what.as_str()) {
             (CaseWish::Cancel, _) => {
                 let text = self.text(Key::StaffAskCancelled, &[("name", &self.called())]);
-                self.end(text, false).await?;
+                self.end(case.id, text, false).await?;
                 Ok(Handled::toast(self.text(Key::TapDone, &[])))
             }
             (CaseWish::Candidate(n), NUMBER) => {
@@ -265,13 +231,6 @@ impl Shift<'_> {
         }
     }
 
-    /// Whether a question's message was put to this person; one nobody remembers is taken for theirs.
-    async fn is_own(&self, message: Option<MessageId>) -> Result<bool, StoreError> {
-        let Some(message) = message else { return Ok(true) };
-        let card = self.card_at(message).await?;
-        Ok(card.is_none_or(|card| !card.starts_with("ask:") || card == self.question()))
-    }
-
     /// A reason: a rejection is done with it, a creation is asked about once more.
     async fn reason_given(
         &self,
@@ -306,7 +265,7 @@ impl Shift<'_> {
         let sure = Intent::Case { case: case.id, rev, wish: CaseWish::Sure };
         let rows = vec![vec![Button::data(self.text(Key::StaffButtonSure, &[]), sure.encode())]];
         let keyboard = self.with_cancel(rows, case.id, rev);
-        self.question_is(Words { text, keyboard }, fresh).await?;
+        self.question_is(case.id, Words { text, keyboard }, fresh).await?;
         Ok(Handled::toast(self.text(Key::TapDone, &[])))
     }
 
@@ -327,7 +286,7 @@ impl Shift<'_> {
             let text = self.text(Key::StaffAskUnchecked, &args);
             let yes = Intent::Case { case: case.id, rev, wish: CaseWish::Unchecked };
             let rows = vec![vec![Button::data(self.text(Key::StaffButtonUnchecked, &[]), yes.encode())]];
-            self.question_is(Words { text, keyboard: self.with_cancel(rows, case.id, rev) }, fresh).await?;
+            self.question_is(case.id, Words { text, keyboard: self.with_cancel(rows, case.id, rev) }, fresh).await?;
             return Ok(Handled::toast(self.text(Key::TapDone, &[])));
         }
         let mut handled = self.ended(target, &ruling, fresh).await?;
@@ -344,34 +303,11 @@ impl Shift<'_> {
 
     async fn ended(&self, target: &Target, ruling: &Ruling, fresh: bool) -> Result<Handled, StoreError> {
         let text = self.staff.ruling_words(self.tx, self.lang, target, ruling).await?;
-        self.end(text.clone(), fresh).await?;
-        Ok(Handled::toast(text))
-    }
-
-    /// The conversation is over: its message says how.
-    async fn end(&self, text: String, fresh: bool) -> Result<(), StoreError> {
-        steps::forget(self.tx.as_ref(), self.place()).await?;
-        self.question_is(Words::plain(text), fresh).await
-    }
-
-    async fn wait_for(&self, case: i64, rev: i64, what: &str, data: Option<String>) -> Result<(), StoreError> {
-        let step = Step { case, rev, what: what.to_owned(), data, expires_at: self.now.plus(WAITS) };
-        steps::put(self.tx.as_ref(), self.place(), &step).await
-    }
-
-    /// Shows the question: as a new message at the end of the chat, or in place of the one that was tapped.
-    async fn question_is(&self, words: Words, fresh: bool) -> Result<(), StoreError> {
-        let name = self.question();
-        if fresh {
-            cards::forget(self.tx.as_ref(), &name).await?;
+        match &target.case {
+            Some(case) => self.end(case.id, text.clone(), fresh).await?,
+            None => drop(self.say(text.clone()).await?),
         }
-        outbox::put(self.tx.as_ref(), &self.letter(words, Some(name)), self.now).await
-    }
-
-    fn with_cancel(&self, mut rows: Vec<Vec<Button>>, case: i64, rev: i64) -> Keyboard {
-        let cancel = Intent::Case { case, rev, wish: CaseWish::Cancel };
-        rows.push(vec![Button::data(self.text(Key::StaffButtonCancel, &[]), cancel.encode())]);
-        Keyboard::Inline(rows)
+        Ok(Handled::toast(text))
     }
 
     /// The answer to a tap that cannot begin a conversation.

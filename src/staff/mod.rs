@@ -10,6 +10,7 @@ mod commands;
 mod control;
 pub mod deed;
 mod menus;
+mod question;
 mod queue;
 mod taps;
 pub mod typed;

@@ -1,13 +1,14 @@
 //! Conversations with staff that wait for an answer (a number, a reason, a second tap), and what members of staff are
-//! called. One conversation a person and chat; it forgets itself after a while.
+//! called. One conversation a person, chat and case; it forgets itself after a while.
 
 use sea_orm::{
-    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::OnConflict,
+    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _,
+    sea_query::OnConflict,
 };
 
 use super::{
     StoreError,
-    entity::{staff_people, staff_steps},
+    entity::{staff_people, staff_questions},
 };
 use crate::{
     clock::Timestamp,
@@ -41,12 +42,12 @@ pub struct Step {
     pub expires_at: Timestamp,
 }
 
-/// Waits for something; what was waited for before is given up.
+/// Waits for something about a case; what was waited for about it before is given up.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
 pub async fn put<C: ConnectionTrait>(db: &C, place: Place, step: &Step) -> Result<(), StoreError> {
-    let row = staff_steps::ActiveModel {
+    let row = staff_questions::ActiveModel {
         bot_id: Set(place.bot.0),
         user_id: Set(place.user.0),
         chat_id: Set(place.chat.0),
@@ -56,41 +57,63 @@ pub async fn put<C: ConnectionTrait>(db: &C, place: Place, step: &Step) -> Resul
         data: Set(step.data.clone()),
         expires_at: Set(step.expires_at.0),
     };
-    let columns = [staff_steps::Column::BotId, staff_steps::Column::UserId, staff_steps::Column::ChatId];
+    let columns = [
+        staff_questions::Column::BotId,
+        staff_questions::Column::UserId,
+        staff_questions::Column::ChatId,
+        staff_questions::Column::CaseId,
+    ];
     let update = OnConflict::columns(columns)
         .update_columns([
-            staff_steps::Column::CaseId,
-            staff_steps::Column::CaseRev,
-            staff_steps::Column::What,
-            staff_steps::Column::Data,
-            staff_steps::Column::ExpiresAt,
+            staff_questions::Column::CaseRev,
+            staff_questions::Column::What,
+            staff_questions::Column::Data,
+            staff_questions::Column::ExpiresAt,
         ])
         .to_owned();
-    staff_steps::Entity::insert(row).on_conflict(update).exec_without_returning(db).await?;
+    staff_questions::Entity::insert(row).on_conflict(update).exec_without_returning(db).await?;
     Ok(())
 }
 
-/// What is waited for now.
+/// What is waited for now about a case.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn find<C: ConnectionTrait>(db: &C, place: Place, now: Timestamp) -> Result<Option<Step>, StoreError> {
-    let row = staff_steps::Entity::find_by_id((place.bot.0, place.user.0, place.chat.0)).one(db).await?;
-    Ok(row.filter(|row| row.expires_at > now.0).map(|row| Step {
-        case: row.case_id,
-        rev: row.case_rev,
-        what: row.what,
-        data: row.data,
-        expires_at: Timestamp(row.expires_at),
-    }))
+pub async fn find<C: ConnectionTrait>(
+    db: &C,
+    place: Place,
+    case: i64,
+    now: Timestamp,
+) -> Result<Option<Step>, StoreError> {
+    let row = staff_questions::Entity::find_by_id((place.bot.0, place.user.0, place.chat.0, case)).one(db).await?;
+    Ok(row.filter(|row| row.expires_at > now.0).map(read))
 }
 
-/// Waits for nothing any more.
+/// All that is waited for now, what was asked last first.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
-pub async fn forget<C: ConnectionTrait>(db: &C, place: Place) -> Result<(), StoreError> {
-    staff_steps::Entity::delete_by_id((place.bot.0, place.user.0, place.chat.0)).exec(db).await?;
+pub async fn all<C: ConnectionTrait>(db: &C, place: Place, now: Timestamp) -> Result<Vec<Step>, StoreError> {
+    let rows = staff_questions::Entity::find()
+        .filter(staff_questions::Column::BotId.eq(place.bot.0))
+        .filter(staff_questions::Column::UserId.eq(place.user.0))
+        .filter(staff_questions::Column::ChatId.eq(place.chat.0))
+        .filter(staff_questions::Column::ExpiresAt.gt(now.0))
+        .order_by_desc(staff_questions::Column::ExpiresAt)
+        .order_by_desc(staff_questions::Column::CaseId);
+    Ok(rows.all(db).await?.into_iter().map(read).collect())
+}
+
+fn read(row: staff_questions::Model) -> Step {
+    Step { case: row.case_id, rev: row.case_rev, what: row.what, data: row.data, expires_at: Timestamp(row.expires_at) }
+}
+
+/// Waits for nothing any more about a case.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn forget<C: ConnectionTrait>(db: &C, place: Place, case: i64) -> Result<(), StoreError> {
+    staff_questions::Entity::delete_by_id((place.bot.0, place.user.0, place.chat.0, case)).exec(db).await?;
     Ok(())
 }
 
@@ -99,9 +122,9 @@ pub async fn forget<C: ConnectionTrait>(db: &C, place: Place) -> Result<(), Stor
 /// # Errors
 /// [`StoreError`] when the database cannot be used.
 pub async fn sweep<C: ConnectionTrait>(db: &C, bot: BotId, now: Timestamp) -> Result<u64, StoreError> {
-    let over = staff_steps::Entity::delete_many()
-        .filter(staff_steps::Column::BotId.eq(bot.0))
-        .filter(staff_steps::Column::ExpiresAt.lte(now.0));
+    let over = staff_questions::Entity::delete_many()
+        .filter(staff_questions::Column::BotId.eq(bot.0))
+        .filter(staff_questions::Column::ExpiresAt.lte(now.0));
     Ok(over.exec(db).await?.rows_affected)
 }
 

@@ -125,6 +125,9 @@ pub fn card(case: i64) -> String {
     format!("{CARD}{case}")
 }
 
+/// What the names of the messages that ask staff something begin with.
+pub const QUESTION: &str = "ask:";
+
 /// Opens a case, or gives the open one of the same matter its new reason. Returns its number.
 ///
 /// # Errors

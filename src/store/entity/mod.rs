@@ -16,7 +16,7 @@ pub mod people;
 pub mod settings;
 pub mod slots;
 pub mod staff_people;
-pub mod staff_steps;
+pub mod staff_questions;
 
 use sea_orm::{
     ColumnTrait,

@@ -11,6 +11,7 @@ use crate::{
     ids::BotId,
     store::{
         StoreError,
+        cases::QUESTION,
         entity::{cards, cases, journal, operations, outbox},
     },
 };
@@ -53,11 +54,12 @@ pub(super) async fn erase<C: ConnectionTrait>(
     limit: u64,
 ) -> Result<usize, StoreError> {
     let rows = find(db, bot, before, limit).await?;
-    // An album's card only keeps its next items from being answered again; a case's own card lives on.
-    let albums = rows.iter().filter_map(|(_, card)| card.as_deref()).filter(|card| card.starts_with("album:"));
-    let albums: Vec<_> = albums.map(str::to_owned).collect();
-    if !albums.is_empty() {
-        cards::Entity::delete_many().filter(cards::Column::Card.is_in(albums)).exec(db).await?;
+    // An album's card only keeps its next items from being answered again, and a question waits for minutes; a case's
+    // own card lives on.
+    let passing = |card: &&str| card.starts_with("album:") || card.starts_with(QUESTION);
+    let passing: Vec<_> = rows.iter().filter_map(|(_, card)| card.as_deref()).filter(passing).collect();
+    if !passing.is_empty() {
+        cards::Entity::delete_many().filter(cards::Column::Card.is_in(passing)).exec(db).await?;
     }
     outbox::Entity::delete_many().filter(outbox::Column::Id.is_in(rows.iter().map(|(row, _)| *row))).exec(db).await?;
     Ok(rows.len())

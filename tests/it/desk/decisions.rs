@@ -153,6 +153,41 @@ on_both! {
         world.finish().await;
     }
 
+    async fn questions_about_several_cases_stand_side_by_side(db: Database) {
+        let mut world = absent(db).await;
+        lose(&mut world, BORIS).await;
+        let (anna, boris) = (world.marker(ANNA).await, world.marker(BORIS).await);
+        // Telegram takes nothing for a while: both questions wait, and neither takes the other's place.
+        world.fault(json!({ "on": "sendMessage", "do": "lose_answer" })).await;
+        world.staff_as(REVIEWER, &format!("/create {anna} её нет")).await;
+        world.staff_as(REVIEWER, &format!("/create {boris} её нет")).await;
+        world.pass(MINUTE).await;
+        for marker in [&boris, &anna] {
+            let question = world.desk_message(&format!("Пётр (сотрудник), точно создать {marker}?")).await;
+            let said = world.desk_tap_on(REVIEWER, question, "Да, создать").await;
+            assert!(said.contains("отправляем под тем же ключом"), "{said}");
+        }
+        assert_eq!((world.state(ANNA).await, world.state(BORIS).await, world.count().await), ("created", "created", 2));
+        world.finish().await;
+    }
+
+    async fn a_reply_answers_the_question_it_is_under(db: Database) {
+        let mut world = absent(db).await;
+        lose(&mut world, BORIS).await;
+        let (anna, boris) = (world.marker(ANNA).await, world.marker(BORIS).await);
+        for marker in [&anna, &boris] {
+            let card = world.desk_message(&format!("Случай {marker}")).await;
+            world.desk_tap_on(REVIEWER, card, "Отклонить").await;
+        }
+        let of = |marker: &str| format!("Пётр (сотрудник), почему отклоняем {marker}");
+        let (first, second) = (world.desk_message(&of(&anna)).await, world.desk_message(&of(&boris)).await);
+        world.desk_reply(REVIEWER, first, "не наш район").await;
+        assert_eq!((world.state(ANNA).await, world.state(BORIS).await), ("rejected", "review"));
+        world.desk_reply(REVIEWER, second, "дубль").await;
+        assert_eq!(world.state(BORIS).await, "rejected");
+        world.finish().await;
+    }
+
     async fn a_second_person_consents_and_nobody_to_themselves(db: Database) {
         let mut world = absent_with(db, Options::searchable().set("staff.second_person", "true")).await;
         let card = world.desk_message("Случай").await;

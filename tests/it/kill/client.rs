@@ -62,6 +62,17 @@ impl Outside {
         self.get(&format!("/sandbox/chats/{chat}/messages")).await["messages"].as_array().cloned().unwrap_or_default()
     }
 
+    /// How a chat stands, for a failure's report.
+    pub async fn last_words(&self, chat: i64) -> String {
+        let mut told = format!("chat {chat}:");
+        for message in self.messages(chat).await.iter().rev().take(6).rev() {
+            let who = if message["from"]["bot"] == true { "bot" } else { "person" };
+            let buttons = message["keyboard"].as_array().map_or(0, Vec::len);
+            told.push_str(&format!("\n  {} {who} ({buttons} rows): {}", message["message_id"], message["text"]));
+        }
+        told
+    }
+
     /// Waits until the world says so; the emulator's own stream tells when to look again.
     async fn until<T>(&self, mut seen: impl AsyncFnMut() -> Option<T>) -> T {
         let mut changes = self

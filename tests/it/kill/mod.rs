@@ -88,7 +88,12 @@ async fn kill_often(profile: &str) {
         }
     });
     if done.await.is_err() {
-        panic!("{profile}, seed {seed}: somebody still waits for an outcome: {:#}", outside.state().await);
+        for user in 1..=CLIENTS {
+            println!("{}", outside.last_words(5_000 + user).await);
+        }
+        println!("{:#}", outside.state().await["log"]);
+        println!("database: {}", service.keep().display());
+        panic!("{profile}, seed {seed}: somebody still waits for an outcome");
     }
     desk.abort_all();
     service.stop().await;

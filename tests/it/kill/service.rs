@@ -1,6 +1,6 @@
 //! The real binary as a child process.
 
-use std::process::Stdio;
+use std::{path::PathBuf, process::Stdio};
 
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -85,6 +85,12 @@ filter = "error"
         if let Some(mut child) = self.child.take() {
             child.kill().await.unwrap();
         }
+    }
+
+    /// Leaves the folder where it is, for a look at what went wrong.
+    pub fn keep(&mut self) -> PathBuf {
+        self.folder.disable_cleanup(true);
+        self.folder.path().to_owned()
     }
 
     pub async fn stop(&mut self) {

@@ -3,7 +3,7 @@
 use sea_orm::entity::prelude::*;
 
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "staff_steps")]
+#[sea_orm(table_name = "staff_questions")]
 pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
     pub bot_id: i64,
@@ -11,6 +11,7 @@ pub struct Model {
     pub user_id: i64,
     #[sea_orm(primary_key, auto_increment = false)]
     pub chat_id: i64,
+    #[sea_orm(primary_key, auto_increment = false)]
     pub case_id: i64,
     pub case_rev: i64,
     pub what: String,
