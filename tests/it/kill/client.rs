@@ -25,6 +25,9 @@ const CREATE: &str = "Да, создать";
 /// What an open case offers.
 const AFTER_ALL: &str = "Создать всё же";
 
+/// How long a person waits for an answer. Longer than a message's pause after a death, and its repeat.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// The emulator and the fake CRM, as anybody may use them.
 #[derive(Clone)]
 pub struct Outside {
@@ -168,7 +171,28 @@ impl Client {
         confirmed
     }
 
+    /// One form, from the first word to the number. Two deaths may cost a question (Telegram cannot be asked whether it
+    /// arrived, and is not told a third time); then a person begins anew, as people do.
     async fn apply(&self) {
+        let number = loop {
+            match timeout(PATIENCE, self.fill_in()).await {
+                Ok(summary) => break summary,
+                Err(_) => continue,
+            }
+        };
+        for _ in 0..=self.dice.below(3) {
+            self.tap(number, SUBMIT).await;
+        }
+        // Whoever hears nothing taps again: it must change nothing, and says where things stand.
+        while timeout(PATIENCE, self.knows(number)).await.is_err() {
+            self.tap(number, SUBMIT).await;
+        }
+        // The old button later: it must change nothing.
+        self.tap(number, SUBMIT).await;
+    }
+
+    /// Answers both questions; the summary's message.
+    async fn fill_in(&self) -> i64 {
         let since = self.text("/new").await;
         self.seen(since, "обращаться").await;
         let since = self.text("Анна").await;
@@ -176,13 +200,23 @@ impl Client {
         let since = choice["message_id"].as_i64().unwrap();
         self.tap(since, "А").await;
         let summary = self.seen(since, "Проверьте").await;
-        let number = summary["message_id"].as_i64().unwrap();
-        for _ in 0..=self.dice.below(3) {
-            self.tap(number, SUBMIT).await;
-        }
-        self.seen(number, "создана").await;
-        // The old button later: it must change nothing.
-        self.tap(number, SUBMIT).await;
+        summary["message_id"].as_i64().unwrap()
+    }
+
+    /// Waits until this person was told of the ticket: by a message, or by the answer to a tap on the summary.
+    async fn knows(&self, summary: i64) {
+        self.outside
+            .until(async || {
+                let told = self.find(summary, "создана").await.is_some();
+                let state = if told { Value::Null } else { self.outside.state().await };
+                let answered = state["acks"].as_array().into_iter().flatten().any(|ack| {
+                    ack["chat"] == self.user
+                        && ack["message_id"] == summary
+                        && ack["text"].as_str().is_some_and(|text| text.contains("уже создана"))
+                });
+                (told || answered).then_some(())
+            })
+            .await;
     }
 
     async fn text(&self, text: &str) -> i64 {
@@ -195,18 +229,19 @@ impl Client {
         self.outside.post(&format!("/sandbox/clients/{}/tap", self.user), &tap).await;
     }
 
-    /// The newest message of the bot after `since` that says this.
+    /// Waits for a message of the bot after `since` that says this.
     async fn seen(&self, since: i64, words: &str) -> Value {
-        self.outside
-            .until(async || {
-                let messages = self.outside.messages(self.user).await;
-                messages.into_iter().rev().find(|message| {
-                    message["from"]["bot"] == true
-                        && message["message_id"].as_i64() > Some(since)
-                        && message["text"].as_str().is_some_and(|text| text.contains(words))
-                })
-            })
-            .await
+        self.outside.until(async || self.find(since, words).await).await
+    }
+
+    /// The newest message of the bot after `since` that says this.
+    async fn find(&self, since: i64, words: &str) -> Option<Value> {
+        let messages = self.outside.messages(self.user).await;
+        messages.into_iter().rev().find(|message| {
+            message["from"]["bot"] == true
+                && message["message_id"].as_i64() > Some(since)
+                && message["text"].as_str().is_some_and(|text| text.contains(words))
+        })
     }
 }
 
@@ -214,23 +249,26 @@ impl Client {
 pub async fn settle_cases(outside: Outside, chat: i64) {
     let mut settled = BTreeSet::new();
     loop {
-        let open = outside
-            .until(async || {
-                let messages = outside.messages(chat).await;
-                messages.iter().filter(|message| message["from"]["bot"] == true).find_map(|message| {
-                    let number = message["message_id"].as_i64()?;
-                    let keyboard = message["keyboard"].to_string();
-                    // A card is edited in place: each of its editions counts for itself.
-                    let edition = (number, message["edits"].as_array().map_or(0, Vec::len));
-                    let asks = keyboard.contains(CREATE);
-                    let text = message["text"].as_str().unwrap_or_default();
-                    let marker = text.split_whitespace().find(|word| word.starts_with("Z-")).unwrap_or_default();
-                    let marker = marker.trim_end_matches([':', '.', ',']).to_owned();
-                    let fresh = (asks || keyboard.contains(AFTER_ALL)) && !settled.contains(&edition);
-                    fresh.then_some((edition, (!asks).then_some(marker)))
-                })
+        let open = outside.until(async || {
+            let messages = outside.messages(chat).await;
+            messages.iter().filter(|message| message["from"]["bot"] == true).find_map(|message| {
+                let number = message["message_id"].as_i64()?;
+                let keyboard = message["keyboard"].to_string();
+                // A card is edited in place: each of its editions counts for itself.
+                let edition = (number, message["edits"].as_array().map_or(0, Vec::len));
+                let asks = keyboard.contains(CREATE);
+                let text = message["text"].as_str().unwrap_or_default();
+                let marker = text.split_whitespace().find(|word| word.starts_with("Z-")).unwrap_or_default();
+                let marker = marker.trim_end_matches([':', '.', ',']).to_owned();
+                let fresh = (asks || keyboard.contains(AFTER_ALL)) && !settled.contains(&edition);
+                fresh.then_some((edition, (!asks).then_some(marker)))
             })
-            .await;
+        });
+        // Nothing new for a while: whatever is still open is taken up again, as a question may have died with its process.
+        let Ok(open) = timeout(PATIENCE, open).await else {
+            settled.clear();
+            continue;
+        };
         let (edition, marker) = open;
         match marker {
             Some(marker) => {

@@ -33,7 +33,7 @@ use zayavka::{
 const CLIENTS: i64 = 6;
 
 /// The longest anything may take once nobody kills any more.
-const CALM: Duration = Duration::from_secs(120);
+const CALM: Duration = Duration::from_secs(240);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_searchable_crm() {
