@@ -194,20 +194,18 @@ impl Client {
     /// Answers both questions; the summary's message.
     async fn fill_in(&self) -> i64 {
         let since = self.text("/new").await;
-        self.seen(since, "обращаться").await;
+        self.seen(since, "обращаться", None).await;
         let since = self.text("Анна").await;
-        let choice = self.seen(since, "Тема").await;
-        let since = choice["message_id"].as_i64().unwrap();
-        self.tap(since, "А").await;
-        let summary = self.seen(since, "Проверьте").await;
-        summary["message_id"].as_i64().unwrap()
+        let choice = self.seen(since, "Тема", Some("А")).await;
+        self.tap(choice, "А").await;
+        self.seen(choice, "Проверьте", Some(SUBMIT)).await
     }
 
     /// Waits until this person was told of the ticket: by a message, or by the answer to a tap on the summary.
     async fn knows(&self, summary: i64) {
         self.outside
             .until(async || {
-                let told = self.find(summary, "создана").await.is_some();
+                let told = self.find(summary, "создана", None).await.is_some();
                 let state = if told { Value::Null } else { self.outside.state().await };
                 let answered = state["acks"].as_array().into_iter().flatten().any(|ack| {
                     ack["chat"] == self.user
@@ -229,19 +227,23 @@ impl Client {
         self.outside.post(&format!("/sandbox/clients/{}/tap", self.user), &tap).await;
     }
 
-    /// Waits for a message of the bot after `since` that says this.
-    async fn seen(&self, since: i64, words: &str) -> Value {
-        self.outside.until(async || self.find(since, words).await).await
+    /// Waits for a message of the bot after `since` that says this, with this button; its number.
+    async fn seen(&self, since: i64, words: &str, button: Option<&str>) -> i64 {
+        self.outside.until(async || self.find(since, words, button).await).await
     }
 
-    /// The newest message of the bot after `since` that says this.
-    async fn find(&self, since: i64, words: &str) -> Option<Value> {
+    /// The newest message of the bot after `since` that says this, with this button.
+    async fn find(&self, since: i64, words: &str, button: Option<&str>) -> Option<i64> {
         let messages = self.outside.messages(self.user).await;
-        messages.into_iter().rev().find(|message| {
+        let found = messages.into_iter().rev().find(|message| {
+            let rows = message["keyboard"].as_array().into_iter().flatten();
+            let mut buttons = rows.flat_map(|row| row.as_array().into_iter().flatten());
             message["from"]["bot"] == true
                 && message["message_id"].as_i64() > Some(since)
                 && message["text"].as_str().is_some_and(|text| text.contains(words))
-        })
+                && button.is_none_or(|label| buttons.any(|shown| shown["text"] == label))
+        });
+        found?["message_id"].as_i64()
     }
 }
 
