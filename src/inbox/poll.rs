@@ -25,11 +25,13 @@ pub struct Poller {
     worked_at: Option<Timestamp>,
     /// No poll has worked since the start, or since the last trouble: what comes now may have waited long.
     doubt: bool,
+    /// What waits is to be dropped by the first poll that works.
+    dropping: bool,
 }
 
 impl Default for Poller {
     fn default() -> Self {
-        Self { offset: None, worked_at: None, doubt: true }
+        Self { offset: None, worked_at: None, doubt: true, dropping: false }
     }
 }
 
@@ -57,6 +59,18 @@ impl Poller {
         self.worked_at = self.worked_at.max(at);
     }
 
+    /// Has the first poll that works drop what waits at Telegram, because an operator asked for it.
+    #[must_use]
+    pub fn dropping_first(self) -> Self {
+        Self { dropping: true, ..self }
+    }
+
+    /// Whether what waits is still to be dropped.
+    #[must_use]
+    pub fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+
     /// Whether no poll has worked since the start or the last trouble.
     #[must_use]
     pub fn is_in_doubt(&self) -> bool {
@@ -73,7 +87,11 @@ impl Poller {
     /// Asks once. What an earlier answer brought is acknowledged by this.
     pub async fn ask(&self, inbox: &Inbox, wait: Duration) -> Answer {
         let mut payload = json!({"timeout": wait.as_secs(), "limit": BATCH, "allowed_updates": ALLOWED});
-        if let Some(offset) = self.offset {
+        if self.dropping {
+            // All but the last are forgotten; the next poll's offset lets go of that one too. `deleteWebhook` drops as well, but
+            // would take a webhook away.
+            (payload["offset"], payload["timeout"]) = (json!(-1), json!(0));
+        } else if let Some(offset) = self.offset {
             payload["offset"] = json!(offset);
         }
         inbox.telegram.poll("getUpdates", &payload).await
@@ -99,6 +117,7 @@ impl Poller {
         // A full answer leaves more behind; after any other, whatever comes has just been made.
         self.doubt &= updates.len() >= BATCH;
         if updates.is_empty() {
+            self.dropped();
             return Polled::Nothing;
         }
         // The highest of this batch, whatever came before: numbers restart at random after an idle week.
@@ -110,6 +129,11 @@ impl Poller {
                 needs_operator: false,
             };
         };
+        if self.dropping {
+            self.offset = Some(last.saturating_add(1));
+            self.dropped();
+            return Polled::Fresh(Vec::new());
+        }
         match inbox.accept(&updates).await {
             Ok(mut fresh) => {
                 self.offset = Some(last.saturating_add(1));
@@ -128,6 +152,12 @@ impl Poller {
                     needs_operator: false,
                 }
             }
+        }
+    }
+
+    fn dropped(&mut self) {
+        if std::mem::take(&mut self.dropping) {
+            tracing::warn!("what waited at Telegram was dropped, as an operator asked for this start");
         }
     }
 }

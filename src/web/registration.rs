@@ -38,6 +38,8 @@ pub struct Registration {
     receiving: Arc<Receiving>,
     clock: Arc<dyn Clock>,
     is_set: bool,
+    /// What waits is to be dropped when it is set.
+    dropping: bool,
     failures: u32,
     pending: Option<u64>,
     grown: u32,
@@ -49,7 +51,25 @@ impl Registration {
     #[must_use]
     pub fn new(webhook: Webhook, telegram: Telegram, receiving: Arc<Receiving>, clock: Arc<dyn Clock>) -> Self {
         let is_set = !webhook.register;
-        Self { telegram, webhook, receiving, clock, is_set, failures: 0, pending: None, grown: 0, failed_at: None }
+        Self {
+            telegram,
+            webhook,
+            receiving,
+            clock,
+            is_set,
+            dropping: false,
+            failures: 0,
+            pending: None,
+            grown: 0,
+            failed_at: None,
+        }
+    }
+
+    /// Has Telegram drop what waits when the webhook is set, because an operator asked for it. With `register = false` it is
+    /// never set, and nothing is dropped.
+    #[must_use]
+    pub fn dropping_first(self) -> Self {
+        Self { dropping: true, ..self }
     }
 
     /// Sets the webhook unless that has worked before, then compares it. Returns when to do so again.
@@ -71,16 +91,22 @@ impl Registration {
 
     /// The error is the pause before the next try.
     async fn set(&mut self) -> Result<(), Duration> {
-        // Pending updates are people's words: they are never dropped. The list is said in full, since Telegram remembers
-        // the last one it was given.
-        let payload = json!({
+        // Pending updates are people's words: they are dropped only where an operator asks for it, until Telegram has said
+        // yes once. The list is said in full, since Telegram remembers the last one it was given.
+        let mut payload = json!({
             "url": self.webhook.url,
             "secret_token": self.webhook.secret_token.expose_secret(),
             "max_connections": self.webhook.max_connections,
             "allowed_updates": ALLOWED,
         });
+        if self.dropping {
+            payload["drop_pending_updates"] = json!(true);
+        }
         let answer = self.telegram.call("setWebhook", &payload).await;
         if let Answer::Ok(_) = answer {
+            if std::mem::take(&mut self.dropping) {
+                tracing::warn!("what waited at Telegram was dropped, as an operator asked for this start");
+            }
             tracing::info!("Telegram was told where to bring updates");
             self.is_set = true;
             self.receiving.works(Vec::new());

@@ -90,6 +90,81 @@ async fn what_waited_at_telegram_while_nobody_ran_is_brought_after_the_start() {
     bench.said("Как к вам обращаться?").await;
 }
 
+/// What the service said to Telegram by this method, in order.
+async fn said_to_telegram(bench: &Bench, method: &str) -> Vec<Value> {
+    let log = bench.sandbox(Method::GET, "/telegram/log", json!({})).await;
+    let calls = log["calls"].as_array().unwrap().iter().filter(|call| call["method"] == method);
+    calls.map(|call| call["params"].clone()).collect()
+}
+
+#[tokio::test]
+async fn what_waited_is_dropped_once_where_an_operator_asks_for_it() {
+    for by in [By::Webhook, By::Polling] {
+        let mut bench = Bench::new().await;
+        for text in ["/start", "раз", "два"] {
+            bench.type_text(text).await;
+        }
+        // A first contact that does not work drops nothing, so that it is asked for again.
+        let method = if by == By::Webhook { "setWebhook" } else { "getUpdates" };
+        let fault = json!({ "on": method, "do": "error_before", "status": 502, "html": true });
+        bench.sandbox(Method::POST, "/telegram/faults", fault).await;
+        bench.run_as(by, true).await;
+        bench.until_ready(is_up).await;
+        bench.type_text("/start").await;
+        bench.said("Как к вам обращаться?").await;
+        bench.type_text("Анна").await;
+        bench.said(SUBMIT).await;
+        let chat = bench.sandbox(Method::GET, &format!("/chats/{ANNA}/messages"), json!({})).await;
+        let ours = chat["messages"].as_array().unwrap().iter().filter(|message| message["from"]["bot"] == true);
+        assert_eq!(ours.count(), 2, "one answer to each that came later: {chat}");
+        let said = said_to_telegram(&bench, method).await;
+        let drops: Vec<_> = said
+            .iter()
+            .map(|params| {
+                let params = params.to_string();
+                params.contains("drop_pending_updates")
+                    || params.contains("\"offset\":-1")
+                    || params.contains("\"offset\":\"-1\"")
+            })
+            .collect();
+        assert_eq!(&drops[..2], [true, true], "{said:?}");
+        assert!(!drops[2..].contains(&true), "{said:?}");
+        assert_eq!(bench.ended().await, Ending::Drained);
+    }
+}
+
+#[test]
+fn dropping_where_somebody_else_sets_the_webhook_is_wrong_usage() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = r#"
+[telegram]
+token = "123456:TEST"
+receive = "webhook"
+[telegram.webhook]
+url = "https://bot.example.ru/telegram"
+secret_token = "s3cret"
+register = false
+[database]
+url = "sqlite://none.db"
+[crm]
+profile = "generic-keyed"
+[crm.vars]
+base_url = "http://127.0.0.1:9100"
+[crm.secrets]
+token = "secret"
+"#;
+    std::fs::write(folder.path().join("zayavka.toml"), config).unwrap();
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_zayavka"))
+        .args(["run", "--drop-pending-updates-once"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(2), "{said}");
+    assert!(said.contains("telegram.webhook.register"), "{said}");
+    assert!(!folder.path().join("none.db").exists(), "it never came so far");
+}
+
 #[tokio::test]
 async fn only_the_right_secret_opens_and_nothing_else_is_read() {
     let bench = Bench::start(By::Webhook).await;

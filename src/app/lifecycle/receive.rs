@@ -43,7 +43,8 @@ pub(super) fn start(
             let receiving = Arc::new(Receiving::by_polling(Arc::clone(&clock)));
             let turn = Turn::new(app.store.clone(), app.inbox.bot, app.retainer.holder.clone(), clock);
             let (inbox, dice, receiving) = (app.inbox.clone(), Arc::clone(&app.worker.dice), Arc::clone(&receiving));
-            let polling = Polling { inbox, rows, receiving: Arc::clone(&receiving), turn, outage, dice };
+            let (known, drop_waiting) = (Arc::clone(&receiving), app.drop_waiting);
+            let polling = Polling { inbox, rows, receiving: known, turn, outage, dice, drop_waiting };
             spawn(tasks, "intake", polling.run(stop.clone()));
             (receiving, None)
         }
@@ -51,6 +52,7 @@ pub(super) fn start(
             let receiving = Arc::new(Receiving::by_webhook(Arc::clone(&clock)));
             let hook = Hook::new(webhook, rows.downgrade());
             let registration = Registration::new(webhook.clone(), app.telegram.clone(), Arc::clone(&receiving), clock);
+            let registration = if app.drop_waiting { registration.dropping_first() } else { registration };
             let known = Arc::clone(&receiving);
             spawn(tasks, "intake", stay_registered(registration, known, outage, rows, stop.clone()));
             (receiving, Some(hook))
@@ -97,12 +99,16 @@ struct Polling {
     turn: Turn,
     outage: Arc<Outage>,
     dice: Arc<dyn Dice>,
+    drop_waiting: bool,
 }
 
 impl Polling {
     async fn run(self, stop: CancellationToken) {
         tracing::info!(allowed_updates = ?ALLOWED, "updates are asked for by long polling");
         let mut poller = self.fresh().await;
+        if self.drop_waiting {
+            poller = poller.dropping_first();
+        }
         let mut stands_by = false;
         // The first poll, and one after a trouble that passes, comes back at once: readiness need not wait for an update.
         let mut wait = Duration::ZERO;
@@ -113,6 +119,12 @@ impl Polling {
                 Ok(false) => {
                     if !stands_by {
                         tracing::info!("another replica polls; this one stands by");
+                        // Long after the start, whoever asked for it has forgotten it.
+                        if poller.is_dropping() {
+                            tracing::warn!(
+                                "nothing was dropped: another replica polls, or died a moment ago; stop them all, wait for half a minute and start anew"
+                            );
+                        }
                     }
                     stands_by = true;
                     self.receiving.works(Vec::new());
