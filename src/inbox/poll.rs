@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Inbox;
+use super::{
+    Inbox,
+    doubt::{DOUBTFUL, date_back},
+};
 use crate::{clock::Timestamp, store::inbox::Claimed, telegram::Answer};
 
 /// The kinds we ask for; always said in full, since the server remembers the last list it was given.
 pub const ALLOWED: [&str; 4] = ["message", "edited_message", "callback_query", "my_chat_member"];
-
-/// Telegram was not asked for longer than this: a tap it still has may be dead, so it counts as old. The mark that is left
-/// on the disk may be half a minute older than the last poll.
-const DOUBTFUL: Duration = Duration::from_secs(45);
 
 /// The most updates of one answer.
 const BATCH: usize = 100;
@@ -138,8 +137,7 @@ impl Poller {
             Ok(mut fresh) => {
                 self.offset = Some(last.saturating_add(1));
                 if waited_long {
-                    // Nobody can tell how old a tap among them is: its client no longer waits for an answer.
-                    fresh.iter_mut().for_each(|row| row.received_at = row.received_at.min(began.minus(DOUBTFUL)));
+                    date_back(&mut fresh, began);
                 }
                 Polled::Fresh(fresh)
             }

@@ -42,6 +42,7 @@ pub struct Registration {
     dropping: bool,
     failures: u32,
     pending: Option<u64>,
+    nothing_waits: bool,
     grown: u32,
     failed_at: Option<i64>,
 }
@@ -60,6 +61,7 @@ impl Registration {
             dropping: false,
             failures: 0,
             pending: None,
+            nothing_waits: false,
             grown: 0,
             failed_at: None,
         }
@@ -83,10 +85,10 @@ impl Registration {
         COMPARE_EVERY
     }
 
-    /// Whether nothing waited at Telegram when it was last asked.
+    /// Whether Telegram said at the last comparison that nothing waits; an answer of before proves nothing.
     #[must_use]
     pub fn nothing_waits(&self) -> bool {
-        self.pending == Some(0)
+        self.nothing_waits
     }
 
     /// The error is the pause before the next try.
@@ -120,6 +122,7 @@ impl Registration {
     }
 
     async fn compare(&mut self) {
+        self.nothing_waits = false;
         let answer = self.telegram.call("getWebhookInfo", &json!({})).await;
         let Answer::Ok(info) = answer else {
             let (why, needs_operator, _) = trouble("the webhook could not be compared", &answer);
@@ -160,7 +163,7 @@ impl Registration {
         let pending = info.get("pending_update_count").and_then(Value::as_u64).unwrap_or(0);
         let has_grown = self.pending.is_some_and(|before| pending > before);
         self.grown = if has_grown { self.grown + 1 } else { 0 };
-        self.pending = Some(pending);
+        (self.pending, self.nothing_waits) = (Some(pending), pending == 0);
         if self.grown >= GROWN {
             remarks.push(format!("{pending} updates wait at Telegram, and they become more"));
         }

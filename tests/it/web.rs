@@ -22,6 +22,7 @@ use zayavka::{
     app::lifecycle::Ending,
     clock::SystemClock,
     config::{Config, Receive},
+    inbox::doubt::Doubt,
     web::{Receiving, Registration},
 };
 
@@ -88,6 +89,35 @@ async fn what_waited_at_telegram_while_nobody_ran_is_brought_after_the_start() {
     bench.type_text("/start").await;
     bench.run(By::Webhook).await;
     bench.said("Как к вам обращаться?").await;
+}
+
+#[tokio::test]
+async fn by_webhook_a_tap_that_waited_through_an_outage_counts_and_is_not_answered() {
+    let mut bench = Bench::start(By::Webhook).await;
+    bench.type_text("/start").await;
+    bench.said("Как к вам обращаться?").await;
+    bench.type_text("Анна").await;
+    let summary = bench.said(SUBMIT).await;
+    assert_eq!(bench.ended().await, Ending::Drained);
+    // Two minutes ago, as far as anybody has left word: no tap is lost yet, and none can be answered any more.
+    let app = bench.build(By::Webhook, "127.0.0.1:9".parse().unwrap()).await;
+    let mark =
+        (format!("receiving.proven:{}", app.config.telegram.bot_id), app.clock.now().minus(Duration::from_secs(120)));
+    let marked = app.store.write(move |tx| {
+        let mark = mark.clone();
+        async move { zayavka::store::settings::set(tx.as_ref(), &mark.0, &mark.1.0.to_string(), mark.1).await }
+    });
+    marked.await.unwrap();
+    app.store.clone().close().await;
+    drop(app);
+    let waited = bench.tap(summary, SUBMIT).await;
+    bench.run(By::Webhook).await;
+    assert_eq!(bench.tickets().await, 1);
+    bench.said("№").await;
+    let acks = bench.sandbox(Method::GET, "/acks", json!({})).await;
+    let ack = acks["acks"].as_array().unwrap().iter().find(|ack| ack["callback_id"] == waited["callback_id"]);
+    // An answer would have come before the call to the CRM.
+    assert_eq!(ack.unwrap()["outcome"], "open", "nobody waits for it: {acks}");
 }
 
 /// What the service said to Telegram by this method, in order.
@@ -478,7 +508,7 @@ async fn nothing_stored_is_503_and_telegram_brings_it_again() {
     let app = bench.build(By::Webhook, at).await;
     let Receive::Webhook(webhook) = &app.config.telegram.receive else { panic!("a webhook") };
     let (rows, mut incoming) = tokio::sync::mpsc::channel(1);
-    let hook = zayavka::web::Hook::new(webhook, rows.downgrade());
+    let hook = zayavka::web::Hook::new(webhook, rows.downgrade(), Arc::new(Doubt::unknown()));
     let receiving = Arc::new(Receiving::by_webhook(Arc::new(SystemClock)));
     let web =
         zayavka::web::Web { inbox: app.inbox.clone(), hook: Some(hook), receiving, stop: CancellationToken::new() };

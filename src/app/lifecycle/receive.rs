@@ -8,10 +8,11 @@ use tokio_util::sync::CancellationToken;
 use super::{Tasks, spawn};
 use crate::{
     app::App,
-    clock::Dice,
+    clock::{Dice, Timestamp},
     config::Receive,
     inbox::{
         Inbox,
+        doubt::Doubt,
         poll::{ALLOWED, Polled, Poller},
         turn::{PROLONG, Turn},
     },
@@ -50,11 +51,12 @@ pub(super) fn start(
         }
         Receive::Webhook(webhook) => {
             let receiving = Arc::new(Receiving::by_webhook(Arc::clone(&clock)));
-            let hook = Hook::new(webhook, rows.downgrade());
+            let doubt = Arc::new(Doubt::unknown());
+            let hook = Hook::new(webhook, rows.downgrade(), Arc::clone(&doubt));
             let registration = Registration::new(webhook.clone(), app.telegram.clone(), Arc::clone(&receiving), clock);
             let registration = if app.drop_waiting { registration.dropping_first() } else { registration };
             let known = Arc::clone(&receiving);
-            spawn(tasks, "intake", stay_registered(registration, known, outage, rows, stop.clone()));
+            spawn(tasks, "intake", stay_registered(registration, known, (outage, doubt), rows, stop.clone()));
             (receiving, Some(hook))
         }
     }
@@ -64,10 +66,18 @@ pub(super) fn start(
 async fn stay_registered(
     mut registration: Registration,
     receiving: Arc<Receiving>,
-    outage: Arc<Outage>,
+    (outage, doubt): (Arc<Outage>, Arc<Doubt>),
     _rows: mpsc::Sender<Vec<Claimed>>,
     stop: CancellationToken,
 ) {
+    match outage.last_proof().await {
+        Ok(last) => doubt.starts(last, outage.clock.now()),
+        // Nobody can say: as after an outage.
+        Err(error) => {
+            note::<()>(Err(error));
+            doubt.starts(Some(Timestamp::default()), outage.clock.now());
+        }
+    }
     while !stop.is_cancelled() {
         let pause = tokio::select! {
             pause = registration.step() => pause,
@@ -75,8 +85,10 @@ async fn stay_registered(
         };
         let mut again = pause;
         if receiving.verdict().reasons.is_empty() {
-            note(outage.proven(true, registration.nothing_waits()).await);
-            if outage.is_untold() {
+            let (now, nothing_waits) = (outage.clock.now(), registration.nothing_waits());
+            doubt.proven(now, nothing_waits);
+            note(outage.proven(true, nothing_waits).await);
+            if outage.is_untold() || doubt.is_on(now) {
                 again = pause.min(SHORT_WAIT * 5);
             }
         }
