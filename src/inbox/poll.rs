@@ -13,13 +13,16 @@ use crate::{clock::Timestamp, store::inbox::Claimed, telegram::Answer};
 /// The kinds we ask for; always said in full, since the server remembers the last list it was given.
 pub const ALLOWED: [&str; 4] = ["message", "edited_message", "callback_query", "my_chat_member"];
 
-/// The most updates of one answer.
+/// The most updates of one answer. Telegram gives no more.
 const BATCH: usize = 100;
 
 /// Where polling stands.
 #[derive(Debug)]
 pub struct Poller {
     offset: Option<i64>,
+    /// How many updates are asked for: fewer after an answer that could not be read to its end, since it may be too long for
+    /// us, or for a proxy in between.
+    limit: usize,
     /// When a poll last worked, in this process or before it; unknown at first.
     worked_at: Option<Timestamp>,
     /// No poll has worked since the start, or since the last trouble: what comes now may have waited long.
@@ -30,7 +33,7 @@ pub struct Poller {
 
 impl Default for Poller {
     fn default() -> Self {
-        Self { offset: None, worked_at: None, doubt: true, dropping: false }
+        Self { offset: None, limit: BATCH, worked_at: None, doubt: true, dropping: false }
     }
 }
 
@@ -85,7 +88,7 @@ impl Poller {
 
     /// Asks once. What an earlier answer brought is acknowledged by this.
     pub async fn ask(&self, inbox: &Inbox, wait: Duration) -> Answer {
-        let mut payload = json!({"timeout": wait.as_secs(), "limit": BATCH, "allowed_updates": ALLOWED});
+        let mut payload = json!({"timeout": wait.as_secs(), "limit": self.limit, "allowed_updates": ALLOWED});
         if self.dropping {
             // All but the last are forgotten; the next poll's offset lets go of that one too. `deleteWebhook` drops as well, but
             // would take a webhook away.
@@ -110,11 +113,20 @@ impl Poller {
     async fn take(&mut self, inbox: &Inbox, began: Timestamp, answer: Answer) -> Polled {
         let updates = match answer {
             Answer::Ok(Value::Array(updates)) => updates,
-            other => return trouble(&other),
+            other => {
+                if matches!(other, Answer::Lost { .. } | Answer::Unreadable { .. }) {
+                    self.limit = (self.limit / 2).max(1);
+                }
+                return trouble(&other);
+            }
         };
         let waited_long = self.doubt && self.worked_at.is_some_and(|at| began.since(at) > DOUBTFUL);
         // A full answer leaves more behind; after any other, whatever comes has just been made.
-        self.doubt &= updates.len() >= BATCH;
+        let is_full = updates.len() >= self.limit;
+        self.doubt &= is_full;
+        if !is_full {
+            self.limit = (self.limit * 2).min(BATCH);
+        }
         if updates.is_empty() {
             self.dropped();
             return Polled::Nothing;
