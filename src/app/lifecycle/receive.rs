@@ -179,6 +179,8 @@ impl Polling {
             self.receiving.works(Vec::new());
             let came_early = self.inbox.clock.now().since(began) < SHORT_WAIT;
             let nothing = polled == Polled::Nothing;
+            // The same updates again and again are no better than none.
+            let no_news = matches!(&polled, Polled::Fresh(fresh) if fresh.is_empty()) || nothing;
             if let Polled::Fresh(fresh) = polled
                 && !fresh.is_empty()
                 && self.rows.send(fresh).await.is_err()
@@ -186,8 +188,8 @@ impl Polling {
                 break;
             }
             note(self.outage.proven(true, nothing || !in_doubt).await);
-            if nothing && came_early && wait >= SHORT_WAIT {
-                // A server that does not wait must not be asked in a hot loop.
+            if no_news && came_early && wait >= SHORT_WAIT {
+                // A server that does not wait, or that forgets what was acknowledged, must not be asked in a hot loop.
                 drop(timeout(SHORT_WAIT, stop.cancelled()).await);
             }
             wait = if self.outage.is_untold() { SHORT_WAIT } else { POLL_WAIT };

@@ -83,6 +83,26 @@ async fn a_server_that_never_gives_a_number_is_not_asked_in_a_hot_loop() {
 }
 
 #[tokio::test]
+async fn a_server_that_gives_one_batch_for_ever_is_not_asked_in_a_hot_loop() {
+    let mut bench = Bench::new().await;
+    let answer = json!({ "ok": true, "result": [message(72, "/start")] });
+    let fault = json!({ "on": "getUpdates", "do": "error_before", "status": 200, "body": answer, "times": 0 });
+    bench.sandbox(Method::POST, "/telegram/faults", fault).await;
+    bench.run(By::Polling).await;
+    bench.said("Как к вам обращаться?").await;
+    // Each time readiness is asked, which takes less than the pause: a hot loop would have polled as often.
+    let mut times: Vec<i64> = Vec::new();
+    while times.len() < 3 {
+        bench.until_ready(is_up).await;
+        let log = bench.sandbox(Method::GET, "/telegram/log", json!({})).await;
+        let polls = log["calls"].as_array().unwrap().iter().filter(|call| call["method"] == "getUpdates");
+        times = polls.map(|call| call["at"].as_i64().unwrap()).collect();
+    }
+    // The first brought news, the second none.
+    assert!(times[2] - times[1] >= 900, "{times:?}");
+}
+
+#[tokio::test]
 async fn a_batch_too_long_to_be_read_is_asked_for_in_smaller_ones() {
     let bench = Bench::new().await;
     // 20 MB: more than is read of one answer.
