@@ -30,6 +30,9 @@ const RECENT: Duration = Duration::from_secs(150);
 /// How often in a row the backlog must have grown before it is worth a word.
 const GROWN: u32 = 2;
 
+/// So many updates that wait are worth a word although they do not become more.
+const MANY: u64 = 1_000;
+
 /// Sets and compares the webhook of one process.
 #[derive(Debug)]
 pub struct Registration {
@@ -163,9 +166,12 @@ impl Registration {
         let pending = info.get("pending_update_count").and_then(Value::as_u64).unwrap_or(0);
         let has_grown = self.pending.is_some_and(|before| pending > before);
         self.grown = if has_grown { self.grown + 1 } else { 0 };
+        self.receiving.waits(pending);
         (self.pending, self.nothing_waits) = (Some(pending), pending == 0);
         if self.grown >= GROWN {
             remarks.push(format!("{pending} updates wait at Telegram, and they become more"));
+        } else if pending >= MANY {
+            remarks.push(format!("{pending} updates wait at Telegram"));
         }
         let missing = missing(info);
         if !missing.is_empty() {

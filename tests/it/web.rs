@@ -450,6 +450,43 @@ async fn failing_deliveries_a_growing_backlog_and_a_short_list_are_warnings() {
 }
 
 #[tokio::test]
+async fn a_large_backlog_at_telegram_is_a_warning_from_the_start_and_a_gauge() {
+    let bench = Bench::new().await;
+    let app = bench.build(By::Webhook, "127.0.0.1:9".parse().unwrap()).await;
+    let Receive::Webhook(webhook) = app.config.telegram.receive.clone() else { panic!("a webhook") };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let receiving = Arc::new(Receiving::by_webhook(Arc::new(SystemClock)));
+    let web = zayavka::web::Web {
+        inbox: app.inbox.clone(),
+        hook: None,
+        receiving: Arc::clone(&receiving),
+        stop: CancellationToken::new(),
+    };
+    let mut served = JoinSet::new();
+    served.spawn(zayavka::web::serve(listener, web, CancellationToken::new()));
+    let gauge = async || {
+        let page = bench.http.get(format!("http://{at}/metrics")).send().await.unwrap().text().await.unwrap();
+        page.lines().find(|line| line.starts_with("zayavka_telegram_pending_updates ")).map(str::to_owned)
+    };
+    assert_eq!(gauge().await, None, "nobody has asked yet");
+    for (pending, warning) in
+        [(50_000, Some("50000 updates wait at Telegram")), (1_000, Some("1000 updates wait")), (999, None)]
+    {
+        let info = json!({ "ok": true, "result": { "url": webhook.url, "pending_update_count": pending } });
+        let fault = json!({ "on": "getWebhookInfo", "do": "error_before", "status": 200, "body": info });
+        bench.sandbox(Method::POST, "/telegram/faults", fault).await;
+        let clock = Arc::new(SystemClock);
+        Registration::new(webhook.clone(), app.telegram.clone(), Arc::clone(&receiving), clock).step().await;
+        let verdict = receiving.verdict();
+        assert_eq!(verdict.reasons, [""; 0]);
+        assert_eq!(verdict.warnings.len(), usize::from(warning.is_some()), "{verdict:?}");
+        assert!(warning.is_none_or(|words| verdict.warnings[0].contains(words)), "{verdict:?}");
+        assert_eq!(gauge().await, Some(format!("zayavka_telegram_pending_updates {pending}")));
+    }
+}
+
+#[tokio::test]
 async fn a_webhook_set_elsewhere_stops_polling_and_readiness_says_so() {
     let bench = Bench::start(By::Polling).await;
     bench.until_ready(is_up).await;
