@@ -14,7 +14,7 @@ use crate::{
         Inbox,
         doubt::Doubt,
         poll::{ALLOWED, Polled, Poller},
-        turn::{PROLONG, Turn},
+        turn::Turn,
     },
     store::inbox::Claimed,
     web::{Hook, Receiving, Registration},
@@ -141,7 +141,7 @@ impl Polling {
                     stands_by = true;
                     self.receiving.works(Vec::new());
                     (poller, wait) = (self.fresh().await, Duration::ZERO);
-                    drop(timeout(PROLONG, stop.cancelled()).await);
+                    drop(timeout(self.turn.look_again_in().await, stop.cancelled()).await);
                     continue;
                 }
                 Err(error) => {
