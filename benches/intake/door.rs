@@ -10,6 +10,7 @@ use zayavka::{
     app::App,
     clock::SystemClock,
     config::Receive,
+    inbox::doubt::Doubt,
     store::inbox::Claimed,
     web::{self, Hook, Receiving, Web},
 };
@@ -31,7 +32,7 @@ impl Door {
 
     fn web(&self) -> Web {
         let Receive::Webhook(webhook) = &self.app.config.telegram.receive else { panic!("a webhook is configured") };
-        let hook = Some(Hook::new(webhook, self.rows.downgrade()));
+        let hook = Some(Hook::new(webhook, self.rows.downgrade(), Arc::new(Doubt::unknown())));
         let receiving = Arc::new(Receiving::by_webhook(Arc::new(SystemClock)));
         Web { inbox: self.app.inbox.clone(), hook, receiving, stop: CancellationToken::new() }
     }

@@ -64,6 +64,8 @@ pub struct App {
     pub retainer: Retainer,
     /// Says what is stored to be said.
     pub outbox: Arc<Outbox>,
+    /// Whether what waits at Telegram is dropped at the first contact: an operator asked for it, for this start alone.
+    pub drop_waiting: bool,
     /// Time.
     pub clock: Arc<dyn Clock>,
 }
@@ -250,6 +252,7 @@ impl App {
             outage: Arc::new(outage),
             retainer,
             outbox,
+            drop_waiting: false,
             clock,
         }
     }

@@ -10,7 +10,7 @@ use super::{Exit, complain, database::trouble, file, load_checked};
 use crate::{
     app::{self, App, StartError, lifecycle::Ending},
     clock::{SystemClock, SystemDice},
-    config::{self, Config},
+    config::{self, Config, Receive},
     domain::role::LiveRoster,
     staff::Menus,
     telemetry,
@@ -21,6 +21,9 @@ pub(super) struct RunArgs {
     /// Stop when standard input ends: the sandbox's child must not outlive it.
     #[arg(long, hide = true)]
     stop_with_parent: bool,
+    /// Drop what waits at Telegram, once, at the first contact of this start: what people wrote meanwhile is lost.
+    #[arg(long)]
+    drop_pending_updates_once: bool,
 }
 
 pub(super) async fn run(path: &Path, args: &RunArgs) -> Exit {
@@ -30,6 +33,13 @@ pub(super) async fn run(path: &Path, args: &RunArgs) -> Exit {
     };
     telemetry::init(&config.log.filter, config.log.format);
     complain(&checked.warnings);
+    if args.drop_pending_updates_once && !can_drop(&config) {
+        eprintln!(
+            "{}: --drop-pending-updates-once needs `telegram.webhook.register` = true: only setting the webhook drops what waits — whoever sets yours can say drop_pending_updates there",
+            config.source
+        );
+        return Exit::Usage;
+    }
     let listener = match app::lifecycle::open(&config).await {
         Ok(listener) => listener,
         Err(why) => {
@@ -48,6 +58,7 @@ pub(super) async fn run(path: &Path, args: &RunArgs) -> Exit {
             return Exit::Usage;
         }
     };
+    let app = App { drop_waiting: args.drop_pending_updates_once, ..app };
     let stop = CancellationToken::new();
     let (roster, menus) = (app.roster.clone(), app.menus.clone());
     let running = app::lifecycle::run_at(app, listener, stop.clone());
@@ -55,6 +66,14 @@ pub(super) async fn run(path: &Path, args: &RunArgs) -> Exit {
         ending = running => ended(&ending),
         second = stop_signals(stop.clone(), args.stop_with_parent) => second,
         never = reloads(path, &roster, &menus, stop) => never,
+    }
+}
+
+/// Whether this service is the one that makes the first contact.
+fn can_drop(config: &Config) -> bool {
+    match &config.telegram.receive {
+        Receive::Polling => true,
+        Receive::Webhook(webhook) => webhook.register,
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`poll`] and the webhook only store. [`Inbox::handle`] runs the handler tree inside the transaction that marks the
 //! row done; its outcome decides whether the row is done, tried again or shelved.
 
+pub mod doubt;
 pub mod lanes;
 pub mod poll;
 mod routes;

@@ -4,32 +4,36 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Inbox;
+use super::{
+    Inbox,
+    doubt::{DOUBTFUL, date_back},
+};
 use crate::{clock::Timestamp, store::inbox::Claimed, telegram::Answer};
 
 /// The kinds we ask for; always said in full, since the server remembers the last list it was given.
 pub const ALLOWED: [&str; 4] = ["message", "edited_message", "callback_query", "my_chat_member"];
 
-/// Telegram was not asked for longer than this: a tap it still has may be dead, so it counts as old. The mark that is left
-/// on the disk may be half a minute older than the last poll.
-const DOUBTFUL: Duration = Duration::from_secs(45);
-
-/// The most updates of one answer.
+/// The most updates of one answer. Telegram gives no more.
 const BATCH: usize = 100;
 
 /// Where polling stands.
 #[derive(Debug)]
 pub struct Poller {
     offset: Option<i64>,
+    /// How many updates are asked for: fewer after an answer that could not be read to its end, since it may be too long for
+    /// us, or for a proxy in between.
+    limit: usize,
     /// When a poll last worked, in this process or before it; unknown at first.
     worked_at: Option<Timestamp>,
     /// No poll has worked since the start, or since the last trouble: what comes now may have waited long.
     doubt: bool,
+    /// What waits is to be dropped by the first poll that works.
+    dropping: bool,
 }
 
 impl Default for Poller {
     fn default() -> Self {
-        Self { offset: None, worked_at: None, doubt: true }
+        Self { offset: None, limit: BATCH, worked_at: None, doubt: true, dropping: false }
     }
 }
 
@@ -57,6 +61,18 @@ impl Poller {
         self.worked_at = self.worked_at.max(at);
     }
 
+    /// Has the first poll that works drop what waits at Telegram, because an operator asked for it.
+    #[must_use]
+    pub fn dropping_first(self) -> Self {
+        Self { dropping: true, ..self }
+    }
+
+    /// Whether what waits is still to be dropped.
+    #[must_use]
+    pub fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+
     /// Whether no poll has worked since the start or the last trouble.
     #[must_use]
     pub fn is_in_doubt(&self) -> bool {
@@ -72,8 +88,12 @@ impl Poller {
 
     /// Asks once. What an earlier answer brought is acknowledged by this.
     pub async fn ask(&self, inbox: &Inbox, wait: Duration) -> Answer {
-        let mut payload = json!({"timeout": wait.as_secs(), "limit": BATCH, "allowed_updates": ALLOWED});
-        if let Some(offset) = self.offset {
+        let mut payload = json!({"timeout": wait.as_secs(), "limit": self.limit, "allowed_updates": ALLOWED});
+        if self.dropping {
+            // All but the last are forgotten; the next poll's offset lets go of that one too. `deleteWebhook` drops as well, but
+            // would take a webhook away.
+            (payload["offset"], payload["timeout"]) = (json!(-1), json!(0));
+        } else if let Some(offset) = self.offset {
             payload["offset"] = json!(offset);
         }
         inbox.telegram.poll("getUpdates", &payload).await
@@ -93,12 +113,22 @@ impl Poller {
     async fn take(&mut self, inbox: &Inbox, began: Timestamp, answer: Answer) -> Polled {
         let updates = match answer {
             Answer::Ok(Value::Array(updates)) => updates,
-            other => return trouble(&other),
+            other => {
+                if matches!(other, Answer::Lost { .. } | Answer::Unreadable { .. }) {
+                    self.limit = (self.limit / 2).max(1);
+                }
+                return trouble(&other);
+            }
         };
         let waited_long = self.doubt && self.worked_at.is_some_and(|at| began.since(at) > DOUBTFUL);
         // A full answer leaves more behind; after any other, whatever comes has just been made.
-        self.doubt &= updates.len() >= BATCH;
+        let is_full = updates.len() >= self.limit;
+        self.doubt &= is_full;
+        if !is_full {
+            self.limit = (self.limit * 2).min(BATCH);
+        }
         if updates.is_empty() {
+            self.dropped();
             return Polled::Nothing;
         }
         // The highest of this batch, whatever came before: numbers restart at random after an idle week.
@@ -110,12 +140,16 @@ impl Poller {
                 needs_operator: false,
             };
         };
+        if self.dropping {
+            self.offset = Some(last.saturating_add(1));
+            self.dropped();
+            return Polled::Fresh(Vec::new());
+        }
         match inbox.accept(&updates).await {
             Ok(mut fresh) => {
                 self.offset = Some(last.saturating_add(1));
                 if waited_long {
-                    // Nobody can tell how old a tap among them is: its client no longer waits for an answer.
-                    fresh.iter_mut().for_each(|row| row.received_at = row.received_at.min(began.minus(DOUBTFUL)));
+                    date_back(&mut fresh, began);
                 }
                 Polled::Fresh(fresh)
             }
@@ -128,6 +162,12 @@ impl Poller {
                     needs_operator: false,
                 }
             }
+        }
+    }
+
+    fn dropped(&mut self) {
+        if std::mem::take(&mut self.dropping) {
+            tracing::warn!("what waited at Telegram was dropped, as an operator asked for this start");
         }
     }
 }

@@ -19,8 +19,11 @@ use crate::{
 /// within that.
 pub const LEASE: Duration = Duration::from_secs(15);
 
-/// How often it is prolonged, and how often those who stand by look.
+/// How often it is prolonged. Those who stand by look as often, and when it ends.
 pub const PROLONG: Duration = Duration::from_secs(5);
+
+/// The shortest pause between two looks of theirs: at the end another may have been faster.
+const SOON: Duration = Duration::from_millis(100);
 
 /// The turn of one process.
 #[derive(Debug)]
@@ -59,6 +62,19 @@ impl Turn {
             .await?;
         *self.until.lock().unwrap_or_else(PoisonError::into_inner) = if ours { until } else { Timestamp::default() };
         Ok(ours)
+    }
+
+    /// How long who stands by waits before it looks again: until the turn that is another's would end, at most [`PROLONG`].
+    pub async fn look_again_in(&self) -> Duration {
+        match leases::ends_at(self.store.reader(), &self.name).await {
+            Ok(Some(end)) => end.since(self.clock.now()).clamp(SOON, PROLONG),
+            // It was given back a moment ago.
+            Ok(None) => SOON,
+            Err(error) => {
+                tracing::debug!(%error, "when the turn to poll ends cannot be told");
+                PROLONG
+            }
+        }
     }
 
     /// Prolongs the turn for as long as it is polled; ends when it is another's, or when nobody can say any more.

@@ -34,6 +34,15 @@ pub async fn take<C: ConnectionTrait>(
     Ok(taken.rows_affected == 1)
 }
 
+/// When the lease `name` ends unless it is prolonged; `None` where nobody has it.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn ends_at<C: ConnectionTrait>(db: &C, name: &str) -> Result<Option<Timestamp>, StoreError> {
+    let lease = leases::Entity::find_by_id(name.to_owned()).one(db).await?;
+    Ok(lease.map(|lease| Timestamp(lease.until)))
+}
+
 /// Gives the lease back, so that another process need not wait for its end.
 ///
 /// # Errors

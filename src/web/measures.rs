@@ -52,6 +52,12 @@ pub(super) async fn metrics(State(web): State<Arc<Web>>, Extension(day): Extensi
     page.gauge_by("zayavka_build_info", "The running version.", "version", version);
     let ready = health::readiness(&web).await.ready;
     page.gauge("zayavka_ready", "Whether /health/ready answers 200.", u64::from(ready));
+    let waiting = web.receiving.waiting();
+    page.gauge(
+        "zayavka_telegram_pending_updates",
+        "Updates waiting at Telegram, as it said last; webhook only.",
+        waiting,
+    );
     let gauges = match timeout(GAUGES_TIMEOUT, gauges::read(web.inbox.store.reader())).await {
         Ok(Ok(gauges)) => Some(gauges),
         Ok(Err(error)) => {

@@ -33,6 +33,8 @@ struct Known {
     logged: Option<String>,
     /// What an operator should look at although updates come in.
     remarks: Vec<String>,
+    /// How many updates wait at Telegram, as it said last.
+    waiting: Option<u64>,
 }
 
 /// What readiness says of it.
@@ -68,7 +70,18 @@ impl Receiving {
         for remark in remarks.iter().filter(|remark| !known.remarks.contains(remark)) {
             tracing::warn!(remark, "updates come in, but");
         }
-        *known = Known { proven_at: Some(now), remarks, ..Known::default() };
+        *known = Known { proven_at: Some(now), remarks, waiting: known.waiting, ..Known::default() };
+    }
+
+    /// So many updates wait at Telegram.
+    pub fn waits(&self, updates: u64) {
+        self.known().waiting = Some(updates);
+    }
+
+    /// How many updates wait at Telegram, as it said last; `None` where it is not asked.
+    #[must_use]
+    pub fn waiting(&self) -> Option<u64> {
+        self.known().waiting
     }
 
     /// The last try did not work. What waiting alone will not mend counts at once, and until something works; the rest

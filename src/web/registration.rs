@@ -30,6 +30,9 @@ const RECENT: Duration = Duration::from_secs(150);
 /// How often in a row the backlog must have grown before it is worth a word.
 const GROWN: u32 = 2;
 
+/// So many updates that wait are worth a word although they do not become more.
+const MANY: u64 = 1_000;
+
 /// Sets and compares the webhook of one process.
 #[derive(Debug)]
 pub struct Registration {
@@ -38,8 +41,11 @@ pub struct Registration {
     receiving: Arc<Receiving>,
     clock: Arc<dyn Clock>,
     is_set: bool,
+    /// What waits is to be dropped when it is set.
+    dropping: bool,
     failures: u32,
     pending: Option<u64>,
+    nothing_waits: bool,
     grown: u32,
     failed_at: Option<i64>,
 }
@@ -49,7 +55,26 @@ impl Registration {
     #[must_use]
     pub fn new(webhook: Webhook, telegram: Telegram, receiving: Arc<Receiving>, clock: Arc<dyn Clock>) -> Self {
         let is_set = !webhook.register;
-        Self { telegram, webhook, receiving, clock, is_set, failures: 0, pending: None, grown: 0, failed_at: None }
+        Self {
+            telegram,
+            webhook,
+            receiving,
+            clock,
+            is_set,
+            dropping: false,
+            failures: 0,
+            pending: None,
+            nothing_waits: false,
+            grown: 0,
+            failed_at: None,
+        }
+    }
+
+    /// Has Telegram drop what waits when the webhook is set, because an operator asked for it. With `register = false` it is
+    /// never set, and nothing is dropped.
+    #[must_use]
+    pub fn dropping_first(self) -> Self {
+        Self { dropping: true, ..self }
     }
 
     /// Sets the webhook unless that has worked before, then compares it. Returns when to do so again.
@@ -63,24 +88,30 @@ impl Registration {
         COMPARE_EVERY
     }
 
-    /// Whether nothing waited at Telegram when it was last asked.
+    /// Whether Telegram said at the last comparison that nothing waits; an answer of before proves nothing.
     #[must_use]
     pub fn nothing_waits(&self) -> bool {
-        self.pending == Some(0)
+        self.nothing_waits
     }
 
     /// The error is the pause before the next try.
     async fn set(&mut self) -> Result<(), Duration> {
-        // Pending updates are people's words: they are never dropped. The list is said in full, since Telegram remembers
-        // the last one it was given.
-        let payload = json!({
+        // Pending updates are people's words: they are dropped only where an operator asks for it, until Telegram has said
+        // yes once. The list is said in full, since Telegram remembers the last one it was given.
+        let mut payload = json!({
             "url": self.webhook.url,
             "secret_token": self.webhook.secret_token.expose_secret(),
             "max_connections": self.webhook.max_connections,
             "allowed_updates": ALLOWED,
         });
+        if self.dropping {
+            payload["drop_pending_updates"] = json!(true);
+        }
         let answer = self.telegram.call("setWebhook", &payload).await;
         if let Answer::Ok(_) = answer {
+            if std::mem::take(&mut self.dropping) {
+                tracing::warn!("what waited at Telegram was dropped, as an operator asked for this start");
+            }
             tracing::info!("Telegram was told where to bring updates");
             self.is_set = true;
             self.receiving.works(Vec::new());
@@ -94,6 +125,7 @@ impl Registration {
     }
 
     async fn compare(&mut self) {
+        self.nothing_waits = false;
         let answer = self.telegram.call("getWebhookInfo", &json!({})).await;
         let Answer::Ok(info) = answer else {
             let (why, needs_operator, _) = trouble("the webhook could not be compared", &answer);
@@ -134,9 +166,12 @@ impl Registration {
         let pending = info.get("pending_update_count").and_then(Value::as_u64).unwrap_or(0);
         let has_grown = self.pending.is_some_and(|before| pending > before);
         self.grown = if has_grown { self.grown + 1 } else { 0 };
-        self.pending = Some(pending);
+        self.receiving.waits(pending);
+        (self.pending, self.nothing_waits) = (Some(pending), pending == 0);
         if self.grown >= GROWN {
             remarks.push(format!("{pending} updates wait at Telegram, and they become more"));
+        } else if pending >= MANY {
+            remarks.push(format!("{pending} updates wait at Telegram"));
         }
         let missing = missing(info);
         if !missing.is_empty() {

@@ -26,7 +26,10 @@ use tokio::{
 use super::Web;
 use crate::{
     config::Webhook,
-    inbox::Inbox,
+    inbox::{
+        Inbox,
+        doubt::{Doubt, date_back},
+    },
     metrics::{Counter, count},
     store::inbox::Claimed,
     telegram::{decode, update},
@@ -57,13 +60,16 @@ pub struct Hook {
     /// Weak: intake's own sender is the leave to take updates in. Once it is gone, the service drains.
     rows: mpsc::WeakSender<Vec<Claimed>>,
     room: Arc<Semaphore>,
+    doubt: Arc<Doubt>,
 }
 
 impl Hook {
-    /// The route of `webhook`; what it stores goes to `rows` for as long as somebody else holds a sender of it.
+    /// The route of `webhook`; what it stores goes to `rows` for as long as somebody else holds a sender of it. Whoever knows
+    /// when updates last could come in tells `doubt`: a tap that may have waited long counts, and is not answered.
     #[must_use]
-    pub fn new(webhook: &Webhook, rows: mpsc::WeakSender<Vec<Claimed>>) -> Self {
+    pub fn new(webhook: &Webhook, rows: mpsc::WeakSender<Vec<Claimed>>, doubt: Arc<Doubt>) -> Self {
         Self {
+            doubt,
             path: webhook.path.clone(),
             secret: webhook.secret_token.clone(),
             rows,
@@ -140,11 +146,16 @@ async fn store(inbox: &Inbox, hook: &Hook, update: Value) -> bool {
     let (Some(rows), Ok(place)) = (hook.rows.upgrade(), Arc::clone(&hook.room).try_acquire_owned()) else {
         return false;
     };
-    let inbox = inbox.clone();
+    let (inbox, doubt) = (inbox.clone(), Arc::clone(&hook.doubt));
     let storing = tokio::spawn(async move {
         let _place = place;
+        let began = inbox.clock.now();
+        let waited_long = doubt.is_on(began);
         match inbox.accept(&[update]).await {
-            Ok(fresh) => {
+            Ok(mut fresh) => {
+                if waited_long {
+                    date_back(&mut fresh, began);
+                }
                 // A full channel loses nothing: rows are claimed again when their lease ends.
                 if !fresh.is_empty() && rows.send_timeout(fresh, HAND_OVER).await.is_err() {
                     tracing::warn!("handling does not keep up; a stored update waits for the next sweep");

@@ -18,7 +18,9 @@ use tokio::{
     time::timeout,
 };
 use zayavka::{
-    clock::Timestamp,
+    clock::{ManualClock, Timestamp},
+    ids::BotId,
+    inbox::turn::{LEASE, PROLONG, Turn},
     points::Points,
     sandbox::{Listen, World, WorldOptions},
     store::{Store, StoreError, entity::leases, settings},
@@ -220,6 +222,36 @@ async fn three_start_at_once_on_an_empty_database_and_serve_while_one_freezes() 
         fleet.serves(103).await;
         assert_eq!(fleet.polling(&store).await, now, "who was frozen stands by");
         assert_eq!(fleet.tickets().await, 3);
+        store.close().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_stands_by_looks_when_the_turn_of_a_dead_replica_ends() {
+    on_postgres(|db| async move {
+        // Whole: its folder goes with it.
+        let db = db;
+        let store = Store::connect(&db.url).await.unwrap();
+        store.migrate().await.unwrap();
+        let clock = ManualClock::at(Timestamp(1_796_030_962_000));
+        let turn = |holder: &str| Turn::new(store.clone(), BotId(1), holder.to_owned(), Arc::new(clock.clone()));
+        let (dead, stands_by) = (turn("dead"), turn("stands by"));
+        assert!(dead.take().await.unwrap());
+        let mut waited = Duration::ZERO;
+        while !stands_by.take().await.unwrap() {
+            let pause = stands_by.look_again_in().await;
+            assert!(pause <= PROLONG, "a turn that is given back is noticed before its end: {pause:?}");
+            // Looks that do not fall together with the end.
+            let pause = if waited.is_zero() { pause / 2 } else { pause };
+            clock.advance(pause);
+            waited += pause;
+        }
+        assert_eq!(waited, LEASE);
+        assert!(!dead.take().await.unwrap(), "one at a time");
+        stands_by.give_back().await;
+        assert!(dead.look_again_in().await < Duration::from_secs(1));
+        assert!(dead.take().await.unwrap());
         store.close().await;
     })
     .await;

@@ -22,6 +22,7 @@ use zayavka::{
     app::lifecycle::Ending,
     clock::SystemClock,
     config::{Config, Receive},
+    inbox::doubt::Doubt,
     web::{Receiving, Registration},
 };
 
@@ -88,6 +89,110 @@ async fn what_waited_at_telegram_while_nobody_ran_is_brought_after_the_start() {
     bench.type_text("/start").await;
     bench.run(By::Webhook).await;
     bench.said("Как к вам обращаться?").await;
+}
+
+#[tokio::test]
+async fn by_webhook_a_tap_that_waited_through_an_outage_counts_and_is_not_answered() {
+    let mut bench = Bench::start(By::Webhook).await;
+    bench.type_text("/start").await;
+    bench.said("Как к вам обращаться?").await;
+    bench.type_text("Анна").await;
+    let summary = bench.said(SUBMIT).await;
+    assert_eq!(bench.ended().await, Ending::Drained);
+    // Two minutes ago, as far as anybody has left word: no tap is lost yet, and none can be answered any more.
+    let app = bench.build(By::Webhook, "127.0.0.1:9".parse().unwrap()).await;
+    let mark =
+        (format!("receiving.proven:{}", app.config.telegram.bot_id), app.clock.now().minus(Duration::from_secs(120)));
+    let marked = app.store.write(move |tx| {
+        let mark = mark.clone();
+        async move { zayavka::store::settings::set(tx.as_ref(), &mark.0, &mark.1.0.to_string(), mark.1).await }
+    });
+    marked.await.unwrap();
+    app.store.clone().close().await;
+    drop(app);
+    let waited = bench.tap(summary, SUBMIT).await;
+    bench.run(By::Webhook).await;
+    assert_eq!(bench.tickets().await, 1);
+    bench.said("№").await;
+    let acks = bench.sandbox(Method::GET, "/acks", json!({})).await;
+    let ack = acks["acks"].as_array().unwrap().iter().find(|ack| ack["callback_id"] == waited["callback_id"]);
+    // An answer would have come before the call to the CRM.
+    assert_eq!(ack.unwrap()["outcome"], "open", "nobody waits for it: {acks}");
+}
+
+/// What the service said to Telegram by this method, in order.
+async fn said_to_telegram(bench: &Bench, method: &str) -> Vec<Value> {
+    let log = bench.sandbox(Method::GET, "/telegram/log", json!({})).await;
+    let calls = log["calls"].as_array().unwrap().iter().filter(|call| call["method"] == method);
+    calls.map(|call| call["params"].clone()).collect()
+}
+
+#[tokio::test]
+async fn what_waited_is_dropped_once_where_an_operator_asks_for_it() {
+    for by in [By::Webhook, By::Polling] {
+        let mut bench = Bench::new().await;
+        for text in ["/start", "раз", "два"] {
+            bench.type_text(text).await;
+        }
+        // A first contact that does not work drops nothing, so that it is asked for again.
+        let method = if by == By::Webhook { "setWebhook" } else { "getUpdates" };
+        let fault = json!({ "on": method, "do": "error_before", "status": 502, "html": true });
+        bench.sandbox(Method::POST, "/telegram/faults", fault).await;
+        bench.run_as(by, true).await;
+        bench.until_ready(is_up).await;
+        bench.type_text("/start").await;
+        bench.said("Как к вам обращаться?").await;
+        bench.type_text("Анна").await;
+        bench.said(SUBMIT).await;
+        let chat = bench.sandbox(Method::GET, &format!("/chats/{ANNA}/messages"), json!({})).await;
+        let ours = chat["messages"].as_array().unwrap().iter().filter(|message| message["from"]["bot"] == true);
+        assert_eq!(ours.count(), 2, "one answer to each that came later: {chat}");
+        let said = said_to_telegram(&bench, method).await;
+        let drops: Vec<_> = said
+            .iter()
+            .map(|params| {
+                let params = params.to_string();
+                params.contains("drop_pending_updates")
+                    || params.contains("\"offset\":-1")
+                    || params.contains("\"offset\":\"-1\"")
+            })
+            .collect();
+        assert_eq!(&drops[..2], [true, true], "{said:?}");
+        assert!(!drops[2..].contains(&true), "{said:?}");
+        assert_eq!(bench.ended().await, Ending::Drained);
+    }
+}
+
+#[test]
+fn dropping_where_somebody_else_sets_the_webhook_is_wrong_usage() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = r#"
+[telegram]
+token = "123456:TEST"
+receive = "webhook"
+[telegram.webhook]
+url = "https://bot.example.ru/telegram"
+secret_token = "s3cret"
+register = false
+[database]
+url = "sqlite://none.db"
+[crm]
+profile = "generic-keyed"
+[crm.vars]
+base_url = "http://127.0.0.1:9100"
+[crm.secrets]
+token = "secret"
+"#;
+    std::fs::write(folder.path().join("zayavka.toml"), config).unwrap();
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_zayavka"))
+        .args(["run", "--drop-pending-updates-once"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(2), "{said}");
+    assert!(said.contains("telegram.webhook.register"), "{said}");
+    assert!(!folder.path().join("none.db").exists(), "it never came so far");
 }
 
 #[tokio::test]
@@ -345,6 +450,43 @@ async fn failing_deliveries_a_growing_backlog_and_a_short_list_are_warnings() {
 }
 
 #[tokio::test]
+async fn a_large_backlog_at_telegram_is_a_warning_from_the_start_and_a_gauge() {
+    let bench = Bench::new().await;
+    let app = bench.build(By::Webhook, "127.0.0.1:9".parse().unwrap()).await;
+    let Receive::Webhook(webhook) = app.config.telegram.receive.clone() else { panic!("a webhook") };
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let receiving = Arc::new(Receiving::by_webhook(Arc::new(SystemClock)));
+    let web = zayavka::web::Web {
+        inbox: app.inbox.clone(),
+        hook: None,
+        receiving: Arc::clone(&receiving),
+        stop: CancellationToken::new(),
+    };
+    let mut served = JoinSet::new();
+    served.spawn(zayavka::web::serve(listener, web, CancellationToken::new()));
+    let gauge = async || {
+        let page = bench.http.get(format!("http://{at}/metrics")).send().await.unwrap().text().await.unwrap();
+        page.lines().find(|line| line.starts_with("zayavka_telegram_pending_updates ")).map(str::to_owned)
+    };
+    assert_eq!(gauge().await, None, "nobody has asked yet");
+    for (pending, warning) in
+        [(50_000, Some("50000 updates wait at Telegram")), (1_000, Some("1000 updates wait")), (999, None)]
+    {
+        let info = json!({ "ok": true, "result": { "url": webhook.url, "pending_update_count": pending } });
+        let fault = json!({ "on": "getWebhookInfo", "do": "error_before", "status": 200, "body": info });
+        bench.sandbox(Method::POST, "/telegram/faults", fault).await;
+        let clock = Arc::new(SystemClock);
+        Registration::new(webhook.clone(), app.telegram.clone(), Arc::clone(&receiving), clock).step().await;
+        let verdict = receiving.verdict();
+        assert_eq!(verdict.reasons, [""; 0]);
+        assert_eq!(verdict.warnings.len(), usize::from(warning.is_some()), "{verdict:?}");
+        assert!(warning.is_none_or(|words| verdict.warnings[0].contains(words)), "{verdict:?}");
+        assert_eq!(gauge().await, Some(format!("zayavka_telegram_pending_updates {pending}")));
+    }
+}
+
+#[tokio::test]
 async fn a_webhook_set_elsewhere_stops_polling_and_readiness_says_so() {
     let bench = Bench::start(By::Polling).await;
     bench.until_ready(is_up).await;
@@ -403,7 +545,7 @@ async fn nothing_stored_is_503_and_telegram_brings_it_again() {
     let app = bench.build(By::Webhook, at).await;
     let Receive::Webhook(webhook) = &app.config.telegram.receive else { panic!("a webhook") };
     let (rows, mut incoming) = tokio::sync::mpsc::channel(1);
-    let hook = zayavka::web::Hook::new(webhook, rows.downgrade());
+    let hook = zayavka::web::Hook::new(webhook, rows.downgrade(), Arc::new(Doubt::unknown()));
     let receiving = Arc::new(Receiving::by_webhook(Arc::new(SystemClock)));
     let web =
         zayavka::web::Web { inbox: app.inbox.clone(), hook: Some(hook), receiving, stop: CancellationToken::new() };

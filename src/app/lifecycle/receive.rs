@@ -8,12 +8,13 @@ use tokio_util::sync::CancellationToken;
 use super::{Tasks, spawn};
 use crate::{
     app::App,
-    clock::Dice,
+    clock::{Dice, Timestamp},
     config::Receive,
     inbox::{
         Inbox,
+        doubt::Doubt,
         poll::{ALLOWED, Polled, Poller},
-        turn::{PROLONG, Turn},
+        turn::Turn,
     },
     store::inbox::Claimed,
     web::{Hook, Receiving, Registration},
@@ -43,16 +44,19 @@ pub(super) fn start(
             let receiving = Arc::new(Receiving::by_polling(Arc::clone(&clock)));
             let turn = Turn::new(app.store.clone(), app.inbox.bot, app.retainer.holder.clone(), clock);
             let (inbox, dice, receiving) = (app.inbox.clone(), Arc::clone(&app.worker.dice), Arc::clone(&receiving));
-            let polling = Polling { inbox, rows, receiving: Arc::clone(&receiving), turn, outage, dice };
+            let (known, drop_waiting) = (Arc::clone(&receiving), app.drop_waiting);
+            let polling = Polling { inbox, rows, receiving: known, turn, outage, dice, drop_waiting };
             spawn(tasks, "intake", polling.run(stop.clone()));
             (receiving, None)
         }
         Receive::Webhook(webhook) => {
             let receiving = Arc::new(Receiving::by_webhook(Arc::clone(&clock)));
-            let hook = Hook::new(webhook, rows.downgrade());
+            let doubt = Arc::new(Doubt::unknown());
+            let hook = Hook::new(webhook, rows.downgrade(), Arc::clone(&doubt));
             let registration = Registration::new(webhook.clone(), app.telegram.clone(), Arc::clone(&receiving), clock);
+            let registration = if app.drop_waiting { registration.dropping_first() } else { registration };
             let known = Arc::clone(&receiving);
-            spawn(tasks, "intake", stay_registered(registration, known, outage, rows, stop.clone()));
+            spawn(tasks, "intake", stay_registered(registration, known, (outage, doubt), rows, stop.clone()));
             (receiving, Some(hook))
         }
     }
@@ -62,10 +66,18 @@ pub(super) fn start(
 async fn stay_registered(
     mut registration: Registration,
     receiving: Arc<Receiving>,
-    outage: Arc<Outage>,
+    (outage, doubt): (Arc<Outage>, Arc<Doubt>),
     _rows: mpsc::Sender<Vec<Claimed>>,
     stop: CancellationToken,
 ) {
+    match outage.last_proof().await {
+        Ok(last) => doubt.starts(last, outage.clock.now()),
+        // Nobody can say: as after an outage.
+        Err(error) => {
+            note::<()>(Err(error));
+            doubt.starts(Some(Timestamp::default()), outage.clock.now());
+        }
+    }
     while !stop.is_cancelled() {
         let pause = tokio::select! {
             pause = registration.step() => pause,
@@ -73,8 +85,10 @@ async fn stay_registered(
         };
         let mut again = pause;
         if receiving.verdict().reasons.is_empty() {
-            note(outage.proven(true, registration.nothing_waits()).await);
-            if outage.is_untold() {
+            let (now, nothing_waits) = (outage.clock.now(), registration.nothing_waits());
+            doubt.proven(now, nothing_waits);
+            note(outage.proven(true, nothing_waits).await);
+            if outage.is_untold() || doubt.is_on(now) {
                 again = pause.min(SHORT_WAIT * 5);
             }
         }
@@ -97,12 +111,16 @@ struct Polling {
     turn: Turn,
     outage: Arc<Outage>,
     dice: Arc<dyn Dice>,
+    drop_waiting: bool,
 }
 
 impl Polling {
     async fn run(self, stop: CancellationToken) {
         tracing::info!(allowed_updates = ?ALLOWED, "updates are asked for by long polling");
         let mut poller = self.fresh().await;
+        if self.drop_waiting {
+            poller = poller.dropping_first();
+        }
         let mut stands_by = false;
         // The first poll, and one after a trouble that passes, comes back at once: readiness need not wait for an update.
         let mut wait = Duration::ZERO;
@@ -113,11 +131,17 @@ impl Polling {
                 Ok(false) => {
                     if !stands_by {
                         tracing::info!("another replica polls; this one stands by");
+                        // Long after the start, whoever asked for it has forgotten it.
+                        if poller.is_dropping() {
+                            tracing::warn!(
+                                "nothing was dropped: another replica polls, or died a moment ago; stop them all, wait for half a minute and start anew"
+                            );
+                        }
                     }
                     stands_by = true;
                     self.receiving.works(Vec::new());
                     (poller, wait) = (self.fresh().await, Duration::ZERO);
-                    drop(timeout(PROLONG, stop.cancelled()).await);
+                    drop(timeout(self.turn.look_again_in().await, stop.cancelled()).await);
                     continue;
                 }
                 Err(error) => {
@@ -155,6 +179,8 @@ impl Polling {
             self.receiving.works(Vec::new());
             let came_early = self.inbox.clock.now().since(began) < SHORT_WAIT;
             let nothing = polled == Polled::Nothing;
+            // The same updates again and again are no better than none.
+            let no_news = matches!(&polled, Polled::Fresh(fresh) if fresh.is_empty()) || nothing;
             if let Polled::Fresh(fresh) = polled
                 && !fresh.is_empty()
                 && self.rows.send(fresh).await.is_err()
@@ -162,8 +188,8 @@ impl Polling {
                 break;
             }
             note(self.outage.proven(true, nothing || !in_doubt).await);
-            if nothing && came_early && wait >= SHORT_WAIT {
-                // A server that does not wait must not be asked in a hot loop.
+            if no_news && came_early && wait >= SHORT_WAIT {
+                // A server that does not wait, or that forgets what was acknowledged, must not be asked in a hot loop.
                 drop(timeout(SHORT_WAIT, stop.cancelled()).await);
             }
             wait = if self.outage.is_untold() { SHORT_WAIT } else { POLL_WAIT };

@@ -140,9 +140,14 @@ listen = "{at}"
 
     /// Starts the service as it really runs.
     pub(super) async fn run(&mut self, by: By) {
+        self.run_as(by, false).await;
+    }
+
+    /// The same; an operator may want what waits at Telegram dropped.
+    pub(super) async fn run_as(&mut self, by: By, drop_waiting: bool) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
-        let app = self.build(by, at).await;
+        let app = App { drop_waiting, ..self.build(by, at).await };
         let stop = CancellationToken::new();
         let mut ending = JoinSet::new();
         ending.spawn(lifecycle::run_at(app, listener, stop.clone()));

@@ -3,6 +3,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use zayavka::inbox::poll::Poller;
 
 use super::{
     bench::{ANNA, Bench, By},
@@ -79,6 +80,49 @@ async fn a_server_that_never_gives_a_number_is_not_asked_in_a_hot_loop() {
     bench.until_ready(|status, reasons, _| status == 503 && reasons.iter().any(|why| why.contains("no number"))).await;
     // Readiness is asked every 20 ms here; a hot loop would have polled as often.
     assert!(polls(&bench).await <= 3, "{}", polls(&bench).await);
+}
+
+#[tokio::test]
+async fn a_server_that_gives_one_batch_for_ever_is_not_asked_in_a_hot_loop() {
+    let mut bench = Bench::new().await;
+    let answer = json!({ "ok": true, "result": [message(72, "/start")] });
+    let fault = json!({ "on": "getUpdates", "do": "error_before", "status": 200, "body": answer, "times": 0 });
+    bench.sandbox(Method::POST, "/telegram/faults", fault).await;
+    bench.run(By::Polling).await;
+    bench.said("Как к вам обращаться?").await;
+    // Each time readiness is asked, which takes less than the pause: a hot loop would have polled as often.
+    let mut times: Vec<i64> = Vec::new();
+    while times.len() < 3 {
+        bench.until_ready(is_up).await;
+        let log = bench.sandbox(Method::GET, "/telegram/log", json!({})).await;
+        let polls = log["calls"].as_array().unwrap().iter().filter(|call| call["method"] == "getUpdates");
+        times = polls.map(|call| call["at"].as_i64().unwrap()).collect();
+    }
+    // The first brought news, the second none.
+    assert!(times[2] - times[1] >= 900, "{times:?}");
+}
+
+#[tokio::test]
+async fn a_batch_too_long_to_be_read_is_asked_for_in_smaller_ones() {
+    let bench = Bench::new().await;
+    // 20 MB: more than is read of one answer.
+    let mut update = message(1, &"х".repeat(250_000));
+    update.as_object_mut().unwrap().remove("update_id");
+    for _ in 0..40 {
+        bench.sandbox(Method::POST, "/updates/raw", update.clone()).await;
+    }
+    let app = bench.build(By::Polling, "127.0.0.1:9".parse().unwrap()).await;
+    let mut poller = Poller::default();
+    let mut came = Vec::new();
+    for _ in 0..5 {
+        came.push(app.take_in(&mut poller).await.map(|rows| rows.len()));
+    }
+    let too_long = || Err("a poll broke off: the answer is too long".to_owned());
+    assert_eq!(came, [too_long(), too_long(), Ok(25), Ok(15), Ok(0)]);
+    let log = bench.sandbox(Method::GET, "/telegram/log", json!({})).await;
+    let polls = log["calls"].as_array().unwrap().iter().filter(|call| call["method"] == "getUpdates");
+    let limits: Vec<_> = polls.map(|call| call["params"]["limit"].to_string().replace('"', "")).collect();
+    assert_eq!(limits, ["100", "50", "25", "25", "50"], "and for more again when nothing is left");
 }
 
 #[tokio::test]
