@@ -2,6 +2,9 @@
 
 mod answers;
 mod files;
+mod statuses;
+#[cfg(test)]
+mod tests;
 mod wires;
 
 use self::wires::templates;
@@ -49,6 +52,7 @@ pub(super) fn whole(document: &Document<'_>, profile: &Profile) {
         }
     }
     answers::whole(&root, profile);
+    statuses::whole(&root, profile);
     wires::whole(&root, profile);
     files::whole(&root, profile);
 }

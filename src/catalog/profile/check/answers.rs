@@ -18,9 +18,8 @@ use crate::{
 pub(super) fn whole(root: &Section<'_>, profile: &Profile) {
     for (step, section) in profile.steps.iter().zip(root.tables("step")) {
         match &step.kind {
-            StepKind::Ticket => gateways(&section, step),
+            StepKind::Ticket => {}
             StepKind::Make { lookup, .. } => {
-                gateways(&section, step);
                 if lookup.is_some() && templates(&step.request).into_iter().all(|sent| writings(sent).is_empty()) {
                     let hint = "put ext.uuid or ext.token where the CRM keeps it";
                     section.error("request", "the step does not send its own key, by which it is looked for", hint);
@@ -65,19 +64,6 @@ fn says_answer(section: &Section<'_>, rules: &[Rule]) {
     if !rules.is_empty() && !rules.iter().any(|rule| rule.verdict == Verdict::Answer) {
         let hint = "one rule must be it: { status = 200, is = \"answer\" }";
         section.error("outcome", "no rule says which answer counts, so none ever will", hint);
-    }
-}
-
-/// 500, 502 and 504 come from gateways too, while the CRM behind goes on with the request: of themselves they prove
-/// nothing of a record.
-fn gateways(section: &Section<'_>, step: &Step) {
-    for (rule, section) in step.outcome.iter().zip(section.tables("outcome")) {
-        let blind = rule.conditions.is_empty() && [500, 502, 504].iter().any(|&status| rule.status.contains(status));
-        let claims = !matches!(rule.verdict, Verdict::Ambiguous | Verdict::Exists | Verdict::KeyMismatch);
-        if blind && claims {
-            let what = "500, 502 and 504 prove nothing by themselves: a gateway says them while the CRM goes on";
-            section.error("status", what, "name what in the answer proves it in `where`, or leave these statuses out");
-        }
     }
 }
 

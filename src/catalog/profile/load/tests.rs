@@ -403,7 +403,7 @@ fn what_could_never_be_heard_is_found() {
         (
             "[number]".to_owned(),
             "[[step.outcome]]\nstatus = \"5xx\"\nis = \"not_executed\"\n[number]".to_owned(),
-            "500, 502 and 504 prove nothing by themselves",
+            "HTTP 500, 502, 504-599 proves nothing by itself",
         ),
     ] {
         let said = altered(&from, &to);

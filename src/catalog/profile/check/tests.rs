@@ -1,0 +1,99 @@
+//! Profiles that read well and would do harm: each is refused at its line.
+
+use crate::catalog::profile::{built_in, load};
+
+/// What is said of a shipped profile with these passages replaced.
+fn said(name: &str, changes: &[(&str, &str)]) -> String {
+    let mut text = built_in::text(name).expect("it ships").to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{name} has no `{from}`");
+        text = text.replacen(from, to, 1);
+    }
+    match load("crm.toml", &text) {
+        Ok((_, warnings)) => format!("loads\n{warnings}"),
+        Err(problems) => problems.to_string(),
+    }
+}
+
+/// The searchable profile with one passage replaced.
+fn altered(from: &str, to: &str) -> String {
+    said("generic-searchable", &[(from, to)])
+}
+
+/// A further rule as the last of the create's, of the lookup's.
+fn with_rule(before: &str, table: &str, rule: &str) -> String {
+    altered(before, &format!("[[{table}.outcome]]\n{rule}\n\n{before}"))
+}
+
+fn is_refused(said: &str, wanted: &str, case: &str) {
+    let line = said.lines().find(|line| line.contains(wanted));
+    let placed =
+        line.and_then(|line| line.strip_prefix("crm.toml:")).is_some_and(|rest| rest.starts_with(char::is_numeric));
+    assert!(placed && line.is_some_and(|line| line.contains(" — ")), "{case}\n\n{said}");
+}
+
+#[test]
+fn a_status_alone_says_nothing_of_what_was_done() {
+    let shown = "where = [{ path = \"message\", exists = true }]";
+    for (rule, wanted) in [
+        ("status = \"2xx\"\nis = \"not_executed\"", "HTTP 200-299 proves nothing by itself"),
+        ("status = [\"2xx\", 402]\nis = \"auth\"", "HTTP 200-299 proves nothing"),
+        ("status = [202, 402]\nis = \"refused\"", "HTTP 202 proves nothing"),
+        ("status = \"3xx\"\nis = \"refused\"", "HTTP 300-399 proves nothing"),
+        ("status = [408, 420]\nis = \"throttled\"", "HTTP 408 proves nothing"),
+        ("status = \"520-524\"\nis = \"throttled\"", "HTTP 520-524 proves nothing"),
+        ("status = \"5xx\"\nis = \"not_executed\"", "HTTP 500, 502, 504-599 proves nothing"),
+        ("status = [500, 418]\nis = \"in_flight\"", "HTTP 500 proves nothing"),
+        ("status = [300, 301]\nis = \"created\"", "HTTP 300-301 proves nothing"),
+        // These hold of a page of anybody's as well.
+        ("status = \"5xx\"\nwhere = [{ header = \"Content-Type\", exists = true }]\nis = \"not_executed\"", "HTTP 500"),
+        ("status = 202\nwhere = [{ path = \"error\", exists = false }]\nis = \"not_executed\"", "HTTP 202"),
+        ("status = 500\nwhere = [{ path = \"$\", exists = true }]\nis = \"not_executed\"", "HTTP 500"),
+    ] {
+        is_refused(&with_rule("[number]", "step", rule), wanted, rule);
+    }
+    for rule in [
+        "status = [400, 402, 404, 501, 503]\nis = \"not_executed\"".to_owned(),
+        format!("status = [\"2xx\", \"5xx\", 408]\n{shown}\nis = \"not_executed\""),
+        "status = \"5xx\"\nwhere = [{ body_contains = \"QUERY_LIMIT_EXCEEDED\" }]\nis = \"throttled\"".to_owned(),
+        "status = \"5xx\"\nis = \"ambiguous\"".to_owned(),
+        "status = [202, 423]\nis = \"in_flight\"".to_owned(),
+    ] {
+        assert_eq!(with_rule("[number]", "step", &rule), "loads\n", "{rule}");
+    }
+}
+
+#[test]
+fn a_status_alone_is_no_absence() {
+    let shown = "where = [{ path = \"message\", exists = true }]";
+    for (rule, wanted) in [
+        ("status = [404, \"5xx\"]\nis = \"not_found\"", "HTTP 500-599 does not say by itself"),
+        ("status = \"any\"\nis = \"not_found\"", "HTTP 100-203, 205-403, 405-409, 411-599 does not say by itself"),
+        ("status = \"4xx\"\nwhere = [{ path = \"items\", exists = false }]\nis = \"not_found\"", "HTTP 400-403"),
+        ("status = [206, 500]\nis = \"answer\"", "HTTP 500 is no answer by itself"),
+    ] {
+        for (before, table) in [("[verify]", "lookup"), ("[dedupe]", "verify")] {
+            is_refused(&with_rule(before, table, rule), wanted, rule);
+        }
+        let find = format!(
+            "[[step]]\nname = \"contact\"\nkind = \"find\"\nrequest = {{ url = \"{{{{ vars.base_url }}}}/c\" }}\n\
+             read = {{ id = \"$\" }}\n[[step.outcome]]\nstatus = 200\nis = \"answer\"\n[[step.outcome]]\n{rule}\n\n[[step]]"
+        );
+        is_refused(&altered("[[step]]", &find), wanted, &find);
+        let lookup = "name = \"l\"\nrequest = { url = \"{{ vars.base_url }}/c\", query = { k = \"{{ ext.uuid }}\" } }\n\
+                      results = \"items\"\nmatch = { path = \"k\", equals = \"{{ ext.uuid }}\" }\nread = { id = \"id\" }";
+        let make = format!(
+            "[[step]]\nname = \"contact\"\nkind = \"make\"\nread = {{ id = \"id\" }}\noutcome = [{{ status = 201, is = \"created\" }}]\n\
+             request = {{ url = \"{{{{ vars.base_url }}}}/c\", body = {{ k = \"{{{{ ext.uuid }}}}\" }} }}\n[step.lookup]\n{lookup}\n\
+             [[step.lookup.outcome]]\nstatus = 200\nis = \"answer\"\n[[step.lookup.outcome]]\n{rule}\n\n[[step]]"
+        );
+        is_refused(&altered("[[step]]", &make), wanted, &make);
+    }
+    for rule in [
+        "status = [204, 404, 410]\nis = \"not_found\"".to_owned(),
+        format!("status = [400, 500]\n{shown}\nis = \"not_found\""),
+        "status = [201, 206]\nis = \"answer\"".to_owned(),
+    ] {
+        assert_eq!(with_rule("[verify]", "lookup", &rule), "loads\n", "{rule}");
+    }
+}
