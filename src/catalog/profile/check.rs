@@ -2,6 +2,7 @@
 
 mod answers;
 mod files;
+mod keys;
 mod statuses;
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,7 @@ pub(super) fn whole(document: &Document<'_>, profile: &Profile) {
             StepKind::Make { lookup, .. } => {
                 made(section, step);
                 for (lookup, section) in lookup.iter().zip(section.table("lookup")) {
-                    reading(&section, lookup);
+                    reading(&section, profile, lookup);
                     settled(&section, profile, lookup);
                 }
             }
@@ -45,7 +46,7 @@ pub(super) fn whole(document: &Document<'_>, profile: &Profile) {
         tokens(section, profile, step);
     }
     for (at, (lookup, section)) in profile.lookups.iter().zip(root.tables("lookup")).enumerate() {
-        reading(&section, lookup);
+        reading(&section, profile, lookup);
         settled(&section, profile, lookup);
         if profile.lookups.iter().take(at).any(|earlier| earlier.name == lookup.name) {
             section.error("name", format!("two lookups are called `{}`", lookup.name), "give each a name of its own");
@@ -123,7 +124,7 @@ fn create(section: &Section<'_>, profile: &Profile, step: &Step) {
     } else if step.read.id.is_empty() {
         section.error("read", "a ticket is created, but nothing reads its id", "[step.read] id = [\"id\"]");
     }
-    let sends_key = templates(&step.request).iter().any(|t| t.names().iter().any(|name| name.starts_with("ext.")));
+    let sends_key = keys::carries_key(profile, &step.request);
     if profile.meta.promise != Promise::Blind && !sends_key {
         section.error(
             "request",
@@ -142,15 +143,12 @@ fn create(section: &Section<'_>, profile: &Profile, step: &Step) {
     }
 }
 
-fn reading(section: &Section<'_>, lookup: &Lookup) {
+fn reading(section: &Section<'_>, profile: &Profile, lookup: &Lookup) {
     // A read of one record says "none" by its status; a list says it by being empty.
     let says_none = lookup.outcome.iter().any(|rule: &Rule| rule.verdict == Verdict::NotFound);
     if lookup.results.is_none() && !says_none {
         let hint = "results = \"items\" for a list, or a rule that is \"not_found\"";
         section.error("outcome", "this lookup can never say that there is no record", hint);
     }
-    let sends_key = templates(&lookup.request).iter().any(|t| t.names().iter().any(|name| name.starts_with("ext.")));
-    if !sends_key && lookup.results.is_none() {
-        section.error("request", "the lookup does not ask for our key", "put ext.uuid or ext.token into it");
-    }
+    keys::asks(section, profile, lookup);
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::wires::templates;
+use super::{keys, wires::templates};
 use crate::{
     catalog::profile::{
         model::{Find, Match, Profile, Request, SourcePlace, Step, StepKind},
@@ -20,13 +20,13 @@ pub(super) fn whole(root: &Section<'_>, profile: &Profile) {
         match &step.kind {
             StepKind::Ticket => {}
             StepKind::Make { lookup, .. } => {
-                if lookup.is_some() && templates(&step.request).into_iter().all(|sent| writings(sent).is_empty()) {
+                if lookup.is_some() && !keys::carries_key(profile, &step.request) {
                     let hint = "put ext.uuid or ext.token where the CRM keeps it";
                     section.error("request", "the step does not send its own key, by which it is looked for", hint);
                 }
                 for (lookup, section) in lookup.iter().zip(section.table("lookup")) {
                     says_answer(&section, &lookup.outcome);
-                    same_writing(&section, &step.request, &lookup.matching);
+                    same_writing(&section, profile, &step.request, &lookup.matching);
                 }
             }
             StepKind::Find(find) => {
@@ -39,12 +39,12 @@ pub(super) fn whole(root: &Section<'_>, profile: &Profile) {
     let ticket = profile.steps.iter().find(|step| step.is_ticket()).map(|step| &step.request);
     for (lookup, section) in profile.lookups.iter().zip(root.tables("lookup")) {
         says_answer(&section, &lookup.outcome);
-        ticket.iter().for_each(|ticket| same_writing(&section, ticket, &lookup.matching));
+        ticket.iter().for_each(|ticket| same_writing(&section, profile, ticket, &lookup.matching));
     }
     for (verify, section) in profile.verify.iter().zip(root.table("verify")) {
         says_answer(&section, &verify.outcome);
         for (ticket, matching) in ticket.iter().zip(&verify.matching) {
-            same_writing(&section, ticket, matching);
+            same_writing(&section, profile, ticket, matching);
         }
     }
     for (wanted, section) in profile.prerequisites.iter().zip(root.tables("prerequisite")) {
@@ -89,13 +89,15 @@ fn is_whole(path: &JsonPath) -> bool {
 }
 
 /// A record is compared with our key as the create wrote it: another writing of it would never be found.
-fn same_writing(section: &Section<'_>, sent: &Request, matching: &Match) {
-    let sent: BTreeSet<&str> = templates(sent).into_iter().flat_map(writings).collect();
+fn same_writing(section: &Section<'_>, profile: &Profile, request: &Request, matching: &Match) {
+    let sent: BTreeSet<&str> = templates(request).into_iter().flat_map(writings).collect();
     let odd = writings(&matching.equals).into_iter().find(|wanted| !sent.contains(wanted));
     if let Some(odd) = odd.filter(|_| !sent.is_empty()) {
         let sent: Vec<&str> = sent.into_iter().collect();
         let what = format!("it compares with `{odd}`, but what is sent carries `{}`", sent.join("` and `"));
         section.error("match", what, "the same writing of our key in both, or nothing is ever found");
+    } else {
+        keys::compared(section, profile, request, matching);
     }
 }
 

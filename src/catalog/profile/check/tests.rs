@@ -97,3 +97,66 @@ fn a_status_alone_is_no_absence() {
         assert_eq!(with_rule("[verify]", "lookup", &rule), "loads\n", "{rule}");
     }
 }
+
+#[test]
+fn a_lookup_asks_for_our_key_or_leafs_through_everything() {
+    let asked = "query = { external_id = \"{{ ext.uuid }}\" }";
+    let wanted = "the lookup does not ask for our key";
+    for (query, more) in [
+        ("query = { limit = \"20\" }", ""),
+        ("query = { limit = \"20\" }", "unrelated = \"ignore\""),
+        ("query = { q = \"{{ 'a' if ext.uuid else 'b' }}\" }", "unrelated = \"ignore\""),
+    ] {
+        let said = said("generic-searchable", &[(asked, query), ("settle_after", &format!("{more}\nsettle_after"))]);
+        is_refused(&said, wanted, query);
+    }
+    let unasked = said("generic-keyed", &[(asked, "query = { limit = \"20\" }"), ("\"review\"", "\"resend\"")]);
+    is_refused(&unasked, wanted, "keyed");
+    for (query, more) in [
+        ("query = { q = \"{{ marker }}\" }", ""),
+        ("query = { q = \"{{ ext.uuid | replace('-', ' ') }}\" }", ""),
+        ("query = { page = \"{{ page }}\" }", "scan = { pages = 3, size = 50 }"),
+    ] {
+        let said = said("generic-searchable", &[(asked, query), ("settle_after", &format!("{more}\nsettle_after"))]);
+        assert_eq!(said, "loads\n", "{query}");
+    }
+}
+
+#[test]
+fn a_key_in_name_only_is_none() {
+    let sent = "external_id = \"{{ ext.uuid }}\"";
+    let matched = "match = { path = \"external_id\", equals = \"{{ ext.uuid }}\" }";
+    let with = |equals: &str, more: &str| {
+        altered(matched, &format!("match = {{ path = \"external_id\", equals = \"{equals}\"{more} }}"))
+    };
+    for (equals, more, wanted) in [
+        ("{{ ext.uuid | chars(1) }}", ", contains = true", "does not hold our key in whole"),
+        ("{{ ext.uuid | chars(35) }}", "", "does not hold our key in whole"),
+        ("{{ '' if ext.uuid else ext.uuid }}", "", "does not hold our key in whole"),
+        ("x{{ ext.uuid }}", "", "a record is compared with what is never sent"),
+        ("{{ ext.uuid | upper }}", "", "a record is compared with what is never sent"),
+        ("{{ ext.uuid | replace('-', '') }}", ", ignore_case = true", "a record is compared with what is never sent"),
+    ] {
+        is_refused(&with(equals, more), wanted, equals);
+    }
+    assert_eq!(with("{{ ext.uuid | upper }}", ", ignore_case = true"), "loads\n");
+    assert_eq!(with("{{ ext.uuid }}", ", contains = true"), "loads\n");
+    let verify = format!(
+        "[verify]\nrequest = {{ method = \"GET\", url = \"{{{{ vars.base_url }}}}/tickets/{{{{ number }}}}\" }}\n{matched}"
+    );
+    is_refused(&altered(&verify, &verify.replace("{{ ext.uuid }}", "{{ ext.uuid | chars(8) }}")), "in whole", "verify");
+    for create in
+        ["external_id = \"{{ ext.uuid | chars(8) }}\"", "external_id = \"{{ subject if ext.uuid else subject }}\""]
+    {
+        is_refused(&altered(sent, create), "the request does not carry our key", create);
+    }
+    let both = said(
+        "generic-searchable",
+        &[
+            (sent, "external_id = \"tg/{{ ext.uuid }}\""),
+            (matched, "match = { path = \"external_id\", equals = \"tg/{{ ext.uuid }}\" }"),
+            (matched, "match = { path = \"external_id\", equals = \"tg/{{ ext.uuid }}\" }"),
+        ],
+    );
+    assert_eq!(both, "loads\n");
+}
