@@ -1,6 +1,7 @@
 //! What must hold between the parts of a profile: a promise needs its proof, a rule needs what it reads.
 
 mod answers;
+mod dates;
 mod files;
 mod keys;
 mod statuses;
@@ -18,9 +19,10 @@ use crate::{
     domain::{operation::OnAbsent, outcome::Promise},
 };
 
-/// Reports everything that does not hold together.
-pub(super) fn whole(document: &Document<'_>, profile: &Profile) {
+/// Reports everything that does not hold together; where `today` is known, days after it too.
+pub(super) fn whole(document: &Document<'_>, profile: &Profile, today: Option<&str>) {
     let root = document.root();
+    today.into_iter().for_each(|today| dates::whole(document, today));
     let head = root.table_or_empty("profile");
     promise(&root, &head, profile);
     let steps = root.tables("step");

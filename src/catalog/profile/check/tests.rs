@@ -160,3 +160,21 @@ fn a_key_in_name_only_is_none() {
     );
     assert_eq!(both, "loads\n");
 }
+
+#[test]
+fn evidence_and_trials_say_something() {
+    let claim = "claim = \"A ticket keeps external_id, and the list filtered by it shows every ticket that has it, closed ones too.\"";
+    let source = "source = \"the contract at the head of this file\"";
+    let against = "against = \"the sandbox's CRM\"";
+    for (passage, key) in [(claim, "claim"), (source, "source"), (against, "against")] {
+        for text in ["", " ", "?", "…", "---", "1.0", "№"] {
+            let said = altered(passage, &format!("{key} = \"{text}\""));
+            is_refused(&said, &format!("`{key}` is `{text}`, which says nothing"), key);
+        }
+    }
+    for (passage, text) in
+        [(claim, "claim = \"Да, находит\""), (source, "source = \"ТП-17\""), (against, "against = \"1С\"")]
+    {
+        assert_eq!(altered(passage, text), "loads\n", "{text}");
+    }
+}

@@ -40,8 +40,8 @@ fn is_profile_name(text: &str) -> bool {
 }
 
 fn evidence(section: Section<'_>) -> Option<Evidence> {
-    let claim = section.required_string("claim", "what is claimed, in one sentence");
-    let source = section.required_string("source", "a page, a repository path, an issue, a measurement");
+    let claim = telling(&section, "claim", 3, "what is claimed, in one sentence");
+    let source = telling(&section, "source", 3, "a page, a repository path, an issue, a measurement");
     let date = date(&section, "date");
     section.finish();
     Some(Evidence { claim: claim?, source: source?, date: date? })
@@ -49,9 +49,20 @@ fn evidence(section: Section<'_>) -> Option<Evidence> {
 
 fn verified(section: Section<'_>) -> Option<Verified> {
     let date = date(&section, "date");
-    let against = section.required_string("against", "product and version it was tried with");
+    let against = telling(&section, "against", 2, "product and version it was tried with");
     section.finish();
     Some(Verified { date: date?, against: against? })
+}
+
+/// A text that says something: with fewer letters and digits than this, one of them a letter, it is a placeholder.
+fn telling(section: &Section<'_>, key: &str, least: usize, hint: &str) -> Option<String> {
+    let text = section.required_string(key, hint)?;
+    let says = text.chars().filter(|letter| letter.is_alphanumeric()).count() >= least;
+    let says = says && text.chars().any(char::is_alphabetic);
+    if !says {
+        section.error(key, format!("`{key}` is `{text}`, which says nothing"), hint);
+    }
+    says.then_some(text)
 }
 
 fn date(section: &Section<'_>, key: &str) -> Option<String> {
