@@ -4,6 +4,8 @@ mod answers;
 mod dates;
 mod files;
 mod keys;
+mod methods;
+mod shown;
 mod statuses;
 #[cfg(test)]
 mod tests;
@@ -56,6 +58,8 @@ pub(super) fn whole(document: &Document<'_>, profile: &Profile, today: Option<&s
     }
     answers::whole(&root, profile);
     statuses::whole(&root, profile);
+    methods::whole(&root, profile);
+    shown::whole(&root, profile);
     wires::whole(&root, profile);
     files::whole(&root, profile);
 }

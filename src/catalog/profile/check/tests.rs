@@ -178,3 +178,89 @@ fn evidence_and_trials_say_something() {
         assert_eq!(altered(passage, text), "loads\n", "{text}");
     }
 }
+
+#[test]
+fn a_ticket_has_one_number_whichever_answer_tells_it() {
+    let both = "read = { id = \"id\", number = \"number\", url = \"url\" }";
+    let by_id = "read = { id = \"id\", url = \"url\" }";
+    let wanted = "the ticket's step reads a number, but here is only the internal id";
+    is_refused(&altered(both, by_id), wanted, "lookup");
+    let verify = format!(
+        "[verify]\nrequest = {{ method = \"GET\", url = \"{{{{ vars.base_url }}}}/tickets/{{{{ number }}}}\" }}\nmatch = {{ path = \"external_id\", equals = \"{{{{ ext.uuid }}}}\" }}\n{both}"
+    );
+    is_refused(&altered(&verify, &verify.replace(both, by_id)), wanted, "verify");
+    is_refused(&altered(both, "read = { id = \"id\", number = \"id\" }"), wanted, "the id by another name");
+    // Where a step of its own reads the number, the ticket's step need not.
+    let read = "\n[[step]]\nname = \"number\"\nkind = \"read\"\nrequest = { url = \"{{ vars.base_url }}/t/{{ steps.create.id }}\" }\nread = { number = \"number\" }\n\n[number]";
+    let alone = ("id = \"id\"\nnumber = \"number\"\n", "id = \"id\"\n");
+    assert_eq!(said("generic-searchable", &[alone, ("[number]", read)]), "loads\n");
+    is_refused(&said("generic-searchable", &[alone, ("[number]", read), (both, by_id)]), wanted, "a step of its own");
+    let two = said("generic-searchable", &[alone]);
+    is_refused(
+        &two,
+        "warning: a number is read here, but the ticket's step reads only the internal id",
+        "only the lookup",
+    );
+    assert_eq!(said("generic-searchable", &[alone, (both, by_id), (both, by_id)]), "loads\n", "ids alone");
+}
+
+#[test]
+fn a_link_leads_to_the_ticket() {
+    let with = |url: &str| altered("[number]", &format!("[link]\nurl = \"{url}\"\n\n[number]"));
+    for url in ["{{ vars.base_url }}/requests", "{{ vars.base_url }}", "https://crm.example/?open=1#tickets"] {
+        is_refused(&with(url), "nothing in the link says which ticket it opens", url);
+    }
+    for url in
+        ["{{ vars.base_url }}/r/{{ id }}", "{{ vars.base_url }}/#t/{{ number }}", "{{ vars.base_url }}?id={{ id }}"]
+    {
+        assert_eq!(with(url), "loads\n", "{url}");
+    }
+    let foreign = with("https://evil.example/requests/{{ id }}");
+    is_refused(
+        &foreign.replace("loads\n", ""),
+        "warning: the link leads to https://evil.example, where no request",
+        "foreign",
+    );
+    let text =
+        built_in::text("generic-searchable").expect("it ships").replace("{{ vars.base_url }}", "https://crm.example");
+    let text = text.replace("[number]", "[link]\nurl = \"https://CRM.example/t/{{ id }}\"\n\n[number]");
+    let own =
+        load("crm.toml", &text).map(|(_, remarks)| remarks.to_string()).unwrap_or_else(|problems| problems.to_string());
+    assert!(!own.contains("link"), "{own}");
+}
+
+#[test]
+fn nothing_is_made_by_a_get() {
+    let wanted = "a GET makes nothing";
+    is_refused(&altered("method = \"POST\"", "method = \"GET\""), wanted, "ticket");
+    let made = "[[step]]\nname = \"contact\"\nkind = \"make\"\nagain = true\nread = { id = \"id\" }\noutcome = [{ status = 201, is = \"created\" }]\n\
+                request = { method = \"GET\", url = \"{{ vars.base_url }}/c\" }\n\n[[step]]";
+    is_refused(&altered("[[step]]", made), wanted, "make");
+    assert_eq!(altered("[[step]]", &made.replace("GET", "PUT")), "loads\n");
+    let after = "[attachments]\nkind = \"after_create_post\"\noutcome = [{ status = 201, is = \"created\" }]\n\
+                 request = { method = \"GET\", url = \"{{ vars.base_url }}/{{ id }}\", body_kind = \"file\" }\n\n[dedupe]";
+    is_refused(&altered("[dedupe]", after), wanted, "attachments");
+}
+
+#[test]
+fn a_kind_means_something_only_where_there_are_several() {
+    let search = "name = \"by-external-id\"";
+    for (from, to, table) in [
+        ("[verify]", "[verify]\nkind = \"banana\"", "verify"),
+        (search, "name = \"by-external-id\"\nkind = \"find\"", "lookup[1]"),
+        (
+            "[dedupe]",
+            "[cleanup]\nkind = \"find\"\nrequest = { url = \"{{ vars.base_url }}/{{ id }}\" }\n[dedupe]",
+            "cleanup",
+        ),
+        (
+            "[dedupe]",
+            "[[prerequisite]]\ntext = \"t\"\nkind = \"banana\"\nrequest = { url = \"{{ vars.base_url }}/x\" }\noutcome = [{ status = 200, is = \"answer\" }]\n[dedupe]",
+            "prerequisite[1]",
+        ),
+    ] {
+        is_refused(&altered(from, to), &format!("unknown key `kind` in [{table}]"), table);
+    }
+    let near = altered(search, "name = \"by-external-id\"\nkid = 1");
+    assert!(near.contains("unknown key `kid`") && !near.contains("`kind`"), "{near}");
+}
