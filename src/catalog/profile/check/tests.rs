@@ -264,3 +264,24 @@ fn a_kind_means_something_only_where_there_are_several() {
     let near = altered(search, "name = \"by-external-id\"\nkid = 1");
     assert!(near.contains("unknown key `kid`") && !near.contains("`kind`"), "{near}");
 }
+
+#[test]
+fn a_profile_says_its_own_version_and_who_tried_it() {
+    let versions = "versions = \"zayavka generic API 1\"";
+    let trial = "verified = { date = \"2026-11-30\", against = \"the sandbox's CRM\" }";
+    for (written, read) in [("3", "3"), ("\"1.2\"", "1.2"), ("\"2026-11-30\"", "2026-11-30")] {
+        let text = built_in::text("generic-searchable").expect("it ships");
+        let text = text.replacen(versions, &format!("{versions}\nprofile_version = {written}"), 1);
+        let text = text.replacen(trial, &trial.replace(" }", ", by = \"Анна\" }"), 1);
+        let (profile, remarks) = load("crm.toml", &text).unwrap_or_else(|problems| panic!("{problems}"));
+        assert!(remarks.is_empty(), "{remarks}");
+        assert_eq!(profile.meta.profile_version.as_deref(), Some(read));
+        assert_eq!(profile.meta.verified.and_then(|verified| verified.by).as_deref(), Some("Анна"));
+    }
+    for odd in ["\"\"", "\"…\"", "[1]", "\"1\\n2\""] {
+        let said = altered(versions, &format!("{versions}\nprofile_version = {odd}"));
+        assert!(said.starts_with("crm.toml:") && said.contains("profile.profile_version"), "{odd}: {said}");
+    }
+    let nobody = altered(trial, &trial.replace(" }", ", by = \"?\" }"));
+    is_refused(&nobody, "`by` is `?`, which says nothing", "by");
+}

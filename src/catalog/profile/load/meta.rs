@@ -24,6 +24,7 @@ pub(super) fn meta(root: &Section<'_>) -> Option<Meta> {
     }
     let system = section.required_string("system", "the product this is for");
     let versions = section.string("versions").unwrap_or_default();
+    let profile_version = section.take("profile_version").and_then(|item| edition(&item));
     let words = [("keyed", Promise::Keyed), ("searchable", Promise::Searchable), ("blind", Promise::Blind)];
     let promise = section.one_of("promise", &words);
     if section.take("promise").is_none() {
@@ -32,7 +33,18 @@ pub(super) fn meta(root: &Section<'_>) -> Option<Meta> {
     let evidence = section.tables("evidence").into_iter().filter_map(evidence).collect();
     let verified = section.table("verified").and_then(verified);
     section.finish();
-    Some(Meta { name: name?, system: system?, versions, promise: promise?, evidence, verified })
+    Some(Meta { name: name?, system: system?, versions, profile_version, promise: promise?, evidence, verified })
+}
+
+/// `3`, `"1.2"`, `"2026-11-30"`.
+fn edition(item: &Item<'_>) -> Option<String> {
+    let text = item.plain()?;
+    let is_one =
+        text.chars().any(char::is_alphanumeric) && text.chars().count() <= 40 && !text.contains(char::is_control);
+    if !is_one {
+        item.error(format!("`{}` is no version", item.label()), "3, \"1.2\", \"2026-11-30\"");
+    }
+    is_one.then_some(text)
 }
 
 fn is_profile_name(text: &str) -> bool {
@@ -50,8 +62,9 @@ fn evidence(section: Section<'_>) -> Option<Evidence> {
 fn verified(section: Section<'_>) -> Option<Verified> {
     let date = date(&section, "date");
     let against = telling(&section, "against", 2, "product and version it was tried with");
+    let by = if section.has("by") { telling(&section, "by", 2, "who tried it: a name, a team") } else { None };
     section.finish();
-    Some(Verified { date: date?, against: against? })
+    Some(Verified { date: date?, against: against?, by })
 }
 
 /// A text that says something: with fewer letters and digits than this, one of them a letter, it is a placeholder.
