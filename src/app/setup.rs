@@ -8,6 +8,7 @@ use crate::{
         profile::{self, Profile, model::Way},
         texts::Key,
     },
+    clock::{Clock as _, SystemClock},
     config::{Config, problem::Problems},
     crm::{self, Crm, CrmSettings, Figures, FileWords},
     domain::{
@@ -45,8 +46,9 @@ pub fn check(config: &Config) -> Result<Checked, Problems> {
     let mut problems = config.warnings.clone();
     let place = |setting: &str| config.places.of(setting);
     let dir = templates(config, &mut problems);
+    let now = SystemClock.now();
     let catalog = Catalog::load_for(dir, &config.templates.language, place("templates.language"), &mut problems);
-    let profile = match profile::open(&config.crm.profile, dir, place("crm.profile")) {
+    let profile = match profile::open(&config.crm.profile, dir, place("crm.profile"), now) {
         Ok((profile, warnings)) => {
             problems.append(warnings);
             Some(Arc::new(profile))
@@ -56,7 +58,7 @@ pub fn check(config: &Config) -> Result<Checked, Problems> {
             None
         }
     };
-    problems.append(profile::others(&config.crm.profile, dir));
+    problems.append(profile::others(&config.crm.profile, dir, now));
     let crm = profile.as_ref().and_then(|profile| fit(config, Arc::clone(profile), &mut problems));
     let crm = crm.map(|crm| match &catalog {
         Some(catalog) => crm.with_file_words(file_words(catalog)),

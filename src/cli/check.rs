@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use super::{Exit, complain, file, sample, unsound};
 use crate::{
     app::{self, Checked},
-    catalog::profile::model::{Attachments, Way},
+    catalog::profile::model::{Attachments, Meta, Way},
     clock::{Clock as _, SystemClock},
     config::{self, Config, duration, files, problem::Problems},
     crm::Expiry,
@@ -53,6 +53,9 @@ fn show(checked: &Checked, notes: &[String]) {
     }
     let (policy, profile) = (&checked.policy, checked.crm.profile());
     println!("CRM profile {}: {}", profile.meta.name, in_words(checked.crm.promise()));
+    for line in edition(&profile.meta) {
+        println!("  {line}");
+    }
     if checked.crm.can_look() {
         let absent = match policy.on_absent {
             OnAbsent::Review => "a human decides",
@@ -74,6 +77,16 @@ fn show(checked: &Checked, notes: &[String]) {
     }
     let forms: Vec<_> = checked.catalog.forms.iter().map(|form| form.id.as_str()).collect();
     println!("All is well: {} form(s): {}.", forms.len(), forms.join(", "));
+}
+
+/// Which edition of the profile it is, and who tried it against what.
+fn edition(meta: &Meta) -> Vec<String> {
+    let version = meta.profile_version.iter().map(|version| format!("Profile version: {version}."));
+    let verified = meta.verified.iter().map(|verified| {
+        let by = verified.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+        format!("Tried: {}{by}, against {}.", verified.date, verified.against)
+    });
+    version.chain(verified).collect()
 }
 
 /// What becomes of attached files.
@@ -100,7 +113,10 @@ fn report(checked: &Checked, notes: &[String]) -> serde_json::Value {
         "languages": checked.catalog.texts.langs(),
         "profile": profile.meta.name,
         "promise": checked.crm.promise(),
+        "profile_version": profile.meta.profile_version,
         "verified": profile.meta.verified.as_ref().map(|verified| &verified.against),
+        "verified_on": profile.meta.verified.as_ref().map(|verified| &verified.date),
+        "verified_by": profile.meta.verified.as_ref().and_then(|verified| verified.by.as_ref()),
         "settle_ms": u64::try_from(checked.policy.settle.as_millis()).unwrap_or(u64::MAX),
         "looks": checked.policy.looks,
         "on_absent": checked.policy.on_absent,

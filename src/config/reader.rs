@@ -266,10 +266,10 @@ impl<'d> Section<'d> {
         self.take(key).is_some()
     }
 
-    /// A string, without a word if it is something else.
+    /// A string of the file, without a word if it is something else; whether the key is known here does not change.
     #[must_use]
     pub fn peek(&self, key: &str) -> Option<String> {
-        self.take(key)?.value()?.as_str().map(str::to_owned)
+        self.table?.get(key)?.get_ref().as_str().map(str::to_owned)
     }
 
     /// Counts every key as known: for a table that makes no sense as a whole.

@@ -19,7 +19,8 @@ fn mistyped(folder: &std::path::Path) -> String {
         .replacen("promise = \"searchable\"", "promise = \"keyed\"", 1)
         .replacen("repeat = \"duplicates\"", "repeat = \"updates\"", 1)
         .replacen("external_id = \"{{ ext.uuid }}\"", "external_idd = \"{{ ext.uuid }}\"", 1);
-    let evidence = "\n[[profile.evidence]]\nclaim = \"c\"\nsource = \"s\"\ndate = \"2026-11-30\"\n";
+    let evidence =
+        "\n[[profile.evidence]]\nclaim = \"as this test has it\"\nsource = \"this test\"\ndate = \"2026-11-30\"\n";
     let text = text.replacen("\n[vars.base_url]", &format!("{evidence}\n[vars.base_url]"), 1);
     let path = folder.join("mistyped.toml");
     std::fs::write(&path, text).unwrap_or_else(|error| panic!("{error}"));

@@ -27,6 +27,7 @@ mod mistakes;
 mod model;
 mod odoo;
 mod outbox;
+mod own_profile;
 mod owner;
 mod probe;
 mod real_crms;

@@ -33,6 +33,9 @@ pub const ALL: &[(&str, &str)] = &[
     ("zoho", include_str!("../../../templates/crm/zoho.toml")),
 ];
 
+/// The last day that any of them names.
+pub const DATED: &str = "2026-11-30";
+
 /// The text of one shipped profile.
 #[must_use]
 pub fn text(name: &str) -> Option<&'static str> {

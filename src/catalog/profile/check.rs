@@ -1,7 +1,14 @@
 //! What must hold between the parts of a profile: a promise needs its proof, a rule needs what it reads.
 
 mod answers;
+mod dates;
 mod files;
+mod keys;
+mod methods;
+mod shown;
+mod statuses;
+#[cfg(test)]
+mod tests;
 mod wires;
 
 use self::wires::templates;
@@ -14,9 +21,10 @@ use crate::{
     domain::{operation::OnAbsent, outcome::Promise},
 };
 
-/// Reports everything that does not hold together.
-pub(super) fn whole(document: &Document<'_>, profile: &Profile) {
+/// Reports everything that does not hold together; where `today` is known, days after it too.
+pub(super) fn whole(document: &Document<'_>, profile: &Profile, today: Option<&str>) {
     let root = document.root();
+    today.into_iter().for_each(|today| dates::whole(document, today));
     let head = root.table_or_empty("profile");
     promise(&root, &head, profile);
     let steps = root.tables("step");
@@ -26,7 +34,7 @@ pub(super) fn whole(document: &Document<'_>, profile: &Profile) {
             StepKind::Make { lookup, .. } => {
                 made(section, step);
                 for (lookup, section) in lookup.iter().zip(section.table("lookup")) {
-                    reading(&section, lookup);
+                    reading(&section, profile, lookup);
                     settled(&section, profile, lookup);
                 }
             }
@@ -42,13 +50,16 @@ pub(super) fn whole(document: &Document<'_>, profile: &Profile) {
         tokens(section, profile, step);
     }
     for (at, (lookup, section)) in profile.lookups.iter().zip(root.tables("lookup")).enumerate() {
-        reading(&section, lookup);
+        reading(&section, profile, lookup);
         settled(&section, profile, lookup);
         if profile.lookups.iter().take(at).any(|earlier| earlier.name == lookup.name) {
             section.error("name", format!("two lookups are called `{}`", lookup.name), "give each a name of its own");
         }
     }
     answers::whole(&root, profile);
+    statuses::whole(&root, profile);
+    methods::whole(&root, profile);
+    shown::whole(&root, profile);
     wires::whole(&root, profile);
     files::whole(&root, profile);
 }
@@ -119,7 +130,7 @@ fn create(section: &Section<'_>, profile: &Profile, step: &Step) {
     } else if step.read.id.is_empty() {
         section.error("read", "a ticket is created, but nothing reads its id", "[step.read] id = [\"id\"]");
     }
-    let sends_key = templates(&step.request).iter().any(|t| t.names().iter().any(|name| name.starts_with("ext.")));
+    let sends_key = keys::carries_key(profile, &step.request);
     if profile.meta.promise != Promise::Blind && !sends_key {
         section.error(
             "request",
@@ -138,15 +149,12 @@ fn create(section: &Section<'_>, profile: &Profile, step: &Step) {
     }
 }
 
-fn reading(section: &Section<'_>, lookup: &Lookup) {
+fn reading(section: &Section<'_>, profile: &Profile, lookup: &Lookup) {
     // A read of one record says "none" by its status; a list says it by being empty.
     let says_none = lookup.outcome.iter().any(|rule: &Rule| rule.verdict == Verdict::NotFound);
     if lookup.results.is_none() && !says_none {
         let hint = "results = \"items\" for a list, or a rule that is \"not_found\"";
         section.error("outcome", "this lookup can never say that there is no record", hint);
     }
-    let sends_key = templates(&lookup.request).iter().any(|t| t.names().iter().any(|name| name.starts_with("ext.")));
-    if !sends_key && lookup.results.is_none() {
-        section.error("request", "the lookup does not ask for our key", "put ext.uuid or ext.token into it");
-    }
+    keys::asks(section, profile, lookup);
 }

@@ -19,6 +19,6 @@ pub mod template;
 mod vars;
 
 pub(crate) use load::PATH_SECRET;
-pub use load::load;
+pub use load::{load, load_on};
 pub use model::Profile;
 pub use open::{known, open, others};

@@ -82,6 +82,8 @@ pub struct Meta {
     pub system: String,
     /// Versions of the product it is written for.
     pub versions: String,
+    /// Which edition of the profile this is; its author counts.
+    pub profile_version: Option<String>,
     /// What makes a repeat harmless.
     pub promise: Promise,
     /// Where that is known from.
@@ -108,6 +110,8 @@ pub struct Verified {
     pub date: String,
     /// Product and version.
     pub against: String,
+    /// Who tried it.
+    pub by: Option<String>,
 }
 
 /// One variable of the installation.

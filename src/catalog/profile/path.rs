@@ -63,6 +63,12 @@ impl JsonPath {
         self.segments.starts_with(&other.segments)
     }
 
+    /// Whether it leads to one value at most, whatever the answer.
+    #[must_use]
+    pub fn leads_to_one(&self) -> bool {
+        !self.segments.iter().any(|segment| matches!(segment, Segment::Any | Segment::Where { .. }))
+    }
+
     /// The templates inside, for the check of names.
     pub fn templates(&self) -> impl Iterator<Item = &Template> {
         self.segments.iter().filter_map(|segment| match segment {

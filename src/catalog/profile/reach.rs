@@ -53,10 +53,59 @@ fn holds_never(condition: &Condition) -> bool {
 
 fn excludes_itself(conditions: &[Condition]) -> bool {
     let needs = |condition: &Condition| condition.test != Test::Exists(false);
-    conditions
-        .iter()
-        .filter(|absent| !needs(absent))
-        .any(|absent| conditions.iter().any(|other| needs(other) && is_within(&other.subject, &absent.subject)))
+    let absent = |absent: &Condition| {
+        !needs(absent) && conditions.iter().any(|other| needs(other) && is_within(&other.subject, &absent.subject))
+    };
+    conditions.iter().any(|condition| absent(condition) || leaves_no_value(condition, conditions))
+}
+
+/// Whether none of the values a condition asks for passes what the others ask of the same place. Where a path leads to
+/// several values, each condition may be met by another one.
+fn leaves_no_value(condition: &Condition, all: &[Condition]) -> bool {
+    let values: Vec<&Wanted> = match &condition.test {
+        Test::Equals(wanted) => vec![wanted],
+        Test::OneOf(list) => list.iter().collect(),
+        _ => return false,
+    };
+    let one = match &condition.subject {
+        Subject::Path(path) => path.leads_to_one(),
+        Subject::Header(_) => true,
+        Subject::Body => false,
+    };
+    let others = || all.iter().filter(|other| other.test != Test::Exists(false));
+    let passes = |value: &Wanted| {
+        others().filter(|other| is_same(&other.subject, &condition.subject)).all(|other| may_fit(value, &other.test))
+    };
+    // A text, a number and a truth value have nothing inside.
+    let needs_inside = || {
+        others()
+            .any(|other| is_within(&other.subject, &condition.subject) && !is_same(&other.subject, &condition.subject))
+    };
+    one && (!values.into_iter().any(passes) || needs_inside())
+}
+
+/// Whether some answer's value could equal `wanted` and pass the test; what only an answer or an order shows may do so.
+fn may_fit(wanted: &Wanted, test: &Test) -> bool {
+    let Some(text) = text_of(wanted) else { return true };
+    match test {
+        Test::Exists(there) => *there,
+        Test::Equals(other) => text_of(other).is_none_or(|other| other == text),
+        Test::OneOf(list) => list.iter().any(|other| text_of(other).is_none_or(|other| other == text)),
+        Test::Matches(pattern) => pattern.fits(&text),
+        Test::Contains(part) => part.literal().is_none_or(|part| text.contains(part)),
+    }
+}
+
+/// A wanted value as text, where it is the same for every order.
+fn text_of(wanted: &Wanted) -> Option<String> {
+    match wanted {
+        Wanted::Text(template) => template.literal().map(ToOwned::to_owned),
+        Wanted::Fixed(value) => Some(value.to_string()),
+    }
+}
+
+fn is_same(one: &Subject, other: &Subject) -> bool {
+    is_within(one, other) && is_within(other, one)
 }
 
 fn are_opposites(one: &Condition, other: &Condition) -> bool {
@@ -151,6 +200,10 @@ mod tests {
         Test::Matches(Pattern::anywhere(pattern).expect("a pattern"))
     }
 
+    fn header(test: Test) -> Condition {
+        Condition { subject: Subject::Header("retry-after".into()), test }
+    }
+
     fn rule(statuses: &[u16], conditions: Vec<Condition>) -> Rule {
         let mut status = StatusSet::empty();
         statuses.iter().for_each(|&one| status.insert(one, one));
@@ -161,7 +214,6 @@ mod tests {
     fn a_rule_whose_answers_are_all_taken_is_dead() {
         let there = |place: &str| path(place, Test::Exists(true));
         let gone = |place: &str| path(place, Test::Exists(false));
-        let header = |test: Test| Condition { subject: Subject::Header("retry-after".into()), test };
         let body = |part: &str| Condition { subject: Subject::Body, test: Test::Contains(text(part)) };
         let cases: Vec<(&str, Vec<Rule>, Rule)> = vec![
             (
@@ -263,11 +315,41 @@ mod tests {
     }
 
     #[test]
+    fn conditions_that_one_answer_can_meet_together_are_no_contradiction() {
+        for conditions in [
+            // Several values: one meets the one, another the other.
+            vec![path("e[*].code", is("A")), path("e[*].code", is("B"))],
+            vec![path("e[kind=x].code", is("A")), path("e[kind=x].code", is("B"))],
+            vec![path("e.code", is("A")), path("e.kind", is("B"))],
+            vec![path("e", is("A")), path("e", one_of(&["A", "B"]))],
+            vec![path("e", is("A1")), path("e", matches("[0-9]")), path("e", Test::Contains(text("A")))],
+            vec![path("e", is("A")), path("e", is("{{ marker }}"))],
+            vec![path("e", is("{{ marker }}")), path("e", matches("^X$"))],
+            // A number equals its own text.
+            vec![path("e", Test::Equals(Wanted::Fixed(1.into()))), path("e", is("1"))],
+            vec![path("e", is("A")), path("e", Test::Exists(true))],
+            vec![header(is("5")), header(Test::Exists(true)), header(matches("[0-9]"))],
+        ] {
+            assert_eq!(dead(&[], &rule(&[200], conditions.clone())), None, "{conditions:?}");
+        }
+    }
+
+    #[test]
     fn a_rule_that_nothing_can_fit_is_dead() {
         for conditions in [
             vec![path("e", Test::Exists(false)), path("e", is("X"))],
             vec![path("e.code", is("X")), path("e", Test::Exists(false))],
             vec![path("e", one_of(&[]))],
+            vec![path("e.code", is("A")), path("e.code", is("B"))],
+            vec![path("e.code", is("A")), path("$.e.code", one_of(&["B", "C"]))],
+            vec![path("e", one_of(&["A", "B"])), path("e", matches("^X"))],
+            vec![path("e", matches("^X$")), path("e", is("VALIDATION"))],
+            vec![path("e", is("A")), path("e", Test::Contains(text("B")))],
+            vec![path("e", Test::Equals(Wanted::Fixed(true.into()))), path("e", is("false"))],
+            vec![path("e", is("A")), path("e.code", Test::Exists(true))],
+            vec![path("e[0]", is("A")), path("e[0]", is("B"))],
+            vec![header(is("5")), header(is("6"))],
+            vec![header(is("5")), header(matches("[a-z]"))],
             vec![Condition { subject: Subject::Body, test: Test::Contains(text("")) }],
         ] {
             assert_eq!(dead(&[], &rule(&[200], conditions.clone())), Some(Dead::Never), "{conditions:?}");

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::wires::templates;
+use super::{keys, wires::templates};
 use crate::{
     catalog::profile::{
         model::{Find, Match, Profile, Request, SourcePlace, Step, StepKind},
@@ -18,16 +18,15 @@ use crate::{
 pub(super) fn whole(root: &Section<'_>, profile: &Profile) {
     for (step, section) in profile.steps.iter().zip(root.tables("step")) {
         match &step.kind {
-            StepKind::Ticket => gateways(&section, step),
+            StepKind::Ticket => {}
             StepKind::Make { lookup, .. } => {
-                gateways(&section, step);
-                if lookup.is_some() && templates(&step.request).into_iter().all(|sent| writings(sent).is_empty()) {
+                if lookup.is_some() && !keys::carries_key(profile, &step.request) {
                     let hint = "put ext.uuid or ext.token where the CRM keeps it";
                     section.error("request", "the step does not send its own key, by which it is looked for", hint);
                 }
                 for (lookup, section) in lookup.iter().zip(section.table("lookup")) {
                     says_answer(&section, &lookup.outcome);
-                    same_writing(&section, &step.request, &lookup.matching);
+                    same_writing(&section, profile, &step.request, &lookup.matching);
                 }
             }
             StepKind::Find(find) => {
@@ -40,12 +39,12 @@ pub(super) fn whole(root: &Section<'_>, profile: &Profile) {
     let ticket = profile.steps.iter().find(|step| step.is_ticket()).map(|step| &step.request);
     for (lookup, section) in profile.lookups.iter().zip(root.tables("lookup")) {
         says_answer(&section, &lookup.outcome);
-        ticket.iter().for_each(|ticket| same_writing(&section, ticket, &lookup.matching));
+        ticket.iter().for_each(|ticket| same_writing(&section, profile, ticket, &lookup.matching));
     }
     for (verify, section) in profile.verify.iter().zip(root.table("verify")) {
         says_answer(&section, &verify.outcome);
         for (ticket, matching) in ticket.iter().zip(&verify.matching) {
-            same_writing(&section, ticket, matching);
+            same_writing(&section, profile, ticket, matching);
         }
     }
     for (wanted, section) in profile.prerequisites.iter().zip(root.tables("prerequisite")) {
@@ -65,19 +64,6 @@ fn says_answer(section: &Section<'_>, rules: &[Rule]) {
     if !rules.is_empty() && !rules.iter().any(|rule| rule.verdict == Verdict::Answer) {
         let hint = "one rule must be it: { status = 200, is = \"answer\" }";
         section.error("outcome", "no rule says which answer counts, so none ever will", hint);
-    }
-}
-
-/// 500, 502 and 504 come from gateways too, while the CRM behind goes on with the request: of themselves they prove
-/// nothing of a record.
-fn gateways(section: &Section<'_>, step: &Step) {
-    for (rule, section) in step.outcome.iter().zip(section.tables("outcome")) {
-        let blind = rule.conditions.is_empty() && [500, 502, 504].iter().any(|&status| rule.status.contains(status));
-        let claims = !matches!(rule.verdict, Verdict::Ambiguous | Verdict::Exists | Verdict::KeyMismatch);
-        if blind && claims {
-            let what = "500, 502 and 504 prove nothing by themselves: a gateway says them while the CRM goes on";
-            section.error("status", what, "name what in the answer proves it in `where`, or leave these statuses out");
-        }
     }
 }
 
@@ -103,13 +89,15 @@ fn is_whole(path: &JsonPath) -> bool {
 }
 
 /// A record is compared with our key as the create wrote it: another writing of it would never be found.
-fn same_writing(section: &Section<'_>, sent: &Request, matching: &Match) {
-    let sent: BTreeSet<&str> = templates(sent).into_iter().flat_map(writings).collect();
+fn same_writing(section: &Section<'_>, profile: &Profile, request: &Request, matching: &Match) {
+    let sent: BTreeSet<&str> = templates(request).into_iter().flat_map(writings).collect();
     let odd = writings(&matching.equals).into_iter().find(|wanted| !sent.contains(wanted));
     if let Some(odd) = odd.filter(|_| !sent.is_empty()) {
         let sent: Vec<&str> = sent.into_iter().collect();
         let what = format!("it compares with `{odd}`, but what is sent carries `{}`", sent.join("` and `"));
         section.error("match", what, "the same writing of our key in both, or nothing is ever found");
+    } else {
+        keys::compared(section, profile, request, matching);
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) fn meta(root: &Section<'_>) -> Option<Meta> {
     }
     let system = section.required_string("system", "the product this is for");
     let versions = section.string("versions").unwrap_or_default();
+    let profile_version = section.take("profile_version").and_then(|item| edition(&item));
     let words = [("keyed", Promise::Keyed), ("searchable", Promise::Searchable), ("blind", Promise::Blind)];
     let promise = section.one_of("promise", &words);
     if section.take("promise").is_none() {
@@ -32,7 +33,18 @@ pub(super) fn meta(root: &Section<'_>) -> Option<Meta> {
     let evidence = section.tables("evidence").into_iter().filter_map(evidence).collect();
     let verified = section.table("verified").and_then(verified);
     section.finish();
-    Some(Meta { name: name?, system: system?, versions, promise: promise?, evidence, verified })
+    Some(Meta { name: name?, system: system?, versions, profile_version, promise: promise?, evidence, verified })
+}
+
+/// `3`, `"1.2"`, `"2026-11-30"`.
+fn edition(item: &Item<'_>) -> Option<String> {
+    let text = item.plain()?;
+    let is_one =
+        text.chars().any(char::is_alphanumeric) && text.chars().count() <= 40 && !text.contains(char::is_control);
+    if !is_one {
+        item.error(format!("`{}` is no version", item.label()), "3, \"1.2\", \"2026-11-30\"");
+    }
+    is_one.then_some(text)
 }
 
 fn is_profile_name(text: &str) -> bool {
@@ -40,8 +52,8 @@ fn is_profile_name(text: &str) -> bool {
 }
 
 fn evidence(section: Section<'_>) -> Option<Evidence> {
-    let claim = section.required_string("claim", "what is claimed, in one sentence");
-    let source = section.required_string("source", "a page, a repository path, an issue, a measurement");
+    let claim = telling(&section, "claim", 3, "what is claimed, in one sentence");
+    let source = telling(&section, "source", 3, "a page, a repository path, an issue, a measurement");
     let date = date(&section, "date");
     section.finish();
     Some(Evidence { claim: claim?, source: source?, date: date? })
@@ -49,9 +61,21 @@ fn evidence(section: Section<'_>) -> Option<Evidence> {
 
 fn verified(section: Section<'_>) -> Option<Verified> {
     let date = date(&section, "date");
-    let against = section.required_string("against", "product and version it was tried with");
+    let against = telling(&section, "against", 2, "product and version it was tried with");
+    let by = if section.has("by") { telling(&section, "by", 2, "who tried it: a name, a team") } else { None };
     section.finish();
-    Some(Verified { date: date?, against: against? })
+    Some(Verified { date: date?, against: against?, by })
+}
+
+/// A text that says something: with fewer letters and digits than this, one of them a letter, it is a placeholder.
+fn telling(section: &Section<'_>, key: &str, least: usize, hint: &str) -> Option<String> {
+    let text = section.required_string(key, hint)?;
+    let says = text.chars().filter(|letter| letter.is_alphanumeric()).count() >= least;
+    let says = says && text.chars().any(char::is_alphabetic);
+    if !says {
+        section.error(key, format!("`{key}` is `{text}`, which says nothing"), hint);
+    }
+    says.then_some(text)
 }
 
 fn date(section: &Section<'_>, key: &str) -> Option<String> {

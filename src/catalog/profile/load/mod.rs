@@ -25,15 +25,28 @@ use crate::{
 
 pub(crate) use request::PATH_SECRET;
 
-/// Reads one profile; what is only odd comes back beside it as warnings.
+/// Reads one profile; what is only odd comes back beside it as warnings. Its days are not held against the calendar: see
+/// [`load_on`].
 ///
 /// # Errors
 /// Every mistake of the file, each with its line.
 pub fn load(file: &str, text: &str) -> Result<(Profile, Problems), Problems> {
+    load_by(file, text, None)
+}
+
+/// The same on a day, `YYYY-MM-DD`: what is said to be known or tried after it is a mistake.
+///
+/// # Errors
+/// Every mistake of the file, each with its line.
+pub fn load_on(file: &str, text: &str, today: &str) -> Result<(Profile, Problems), Problems> {
+    load_by(file, text, Some(today))
+}
+
+fn load_by(file: &str, text: &str, today: Option<&str>) -> Result<(Profile, Problems), Problems> {
     let document = Document::parse(file, text);
     let profile = read(&document);
     if let Some(profile) = &profile {
-        check::whole(&document, profile);
+        check::whole(&document, profile, today);
     }
     let errors = document.has_errors();
     let problems = document.into_problems();

@@ -35,7 +35,8 @@ pub(super) fn request(parent: &Section<'_>, names: &Names, purpose: Use) -> Opti
     let words = ["GET", "POST", "PUT", "PATCH", "DELETE"].map(|word| (word, word));
     // Only what takes a trial's record away may delete, and a GET takes nothing away.
     let methods = if purpose == Use::Link { &words[1..] } else { &words[..4] };
-    let reads = parent.peek("kind").is_some_and(|kind| kind == "find" || kind == "read");
+    let kind = parent.peek("kind").filter(|_| purpose == Use::Create);
+    let reads = kind.is_some_and(|kind| kind == "find" || kind == "read");
     let default = match purpose {
         Use::Link => "DELETE",
         Use::Create | Use::Token | Use::File | Use::FileAfter if !reads => "POST",

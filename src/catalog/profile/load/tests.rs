@@ -137,7 +137,7 @@ fn a_promise_needs_its_proof() {
     insta::assert_snapshot!(said(&text.replace("\"keyed\"", "\"blind\"").replace("\"review\"", "\"resend\"")), @r#"crm.toml: a blind profile can never send again by itself — absence cannot be proved here: on_absent = "review""#);
     insta::assert_snapshot!(changed("match = { path = \"external_id\", equals = \"{{ ext.uuid }}\" }\n", ""), @"crm.toml: `lookup[1].match` is missing — a record counts only if it carries our key: match = { path = …, equals = … }");
     insta::assert_snapshot!(changed("results = \"items\"\n", ""), @r#"crm.toml: this lookup can never say that there is no record — results = "items" for a list, or a rule that is "not_found""#);
-    insta::assert_snapshot!(changed("id = \"id\"\nnumber = \"number\"\n", ""), @r#"crm.toml: a ticket is created, but nothing reads its id — [step.read] id = ["id"]"#);
+    insta::assert_snapshot!(changed("id = \"id\"\nnumber = \"number\"\n", "number = \"number\"\n"), @r#"crm.toml: a ticket is created, but nothing reads its id — [step.read] id = ["id"]"#);
     insta::assert_snapshot!(changed("max_len = 64", "max_len = 32"), @r"
     crm.toml: our key has 36 characters, the field holds 32 — a shorter form of the key, or the true length of the field in [ext] max_len
     crm.toml: our key has 36 characters, the field holds 32 — a shorter form of the key, or the true length of the field in [ext] max_len
@@ -403,7 +403,7 @@ fn what_could_never_be_heard_is_found() {
         (
             "[number]".to_owned(),
             "[[step.outcome]]\nstatus = \"5xx\"\nis = \"not_executed\"\n[number]".to_owned(),
-            "500, 502 and 504 prove nothing by themselves",
+            "HTTP 500, 502, 504-599 proves nothing by itself",
         ),
     ] {
         let said = altered(&from, &to);
