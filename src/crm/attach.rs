@@ -37,6 +37,9 @@ use crate::{
 /// How many attempts a ticket waits for a file that cannot be had or taken for the moment.
 const TRIES: u32 = 3;
 
+/// How soon a ticket that was refused with its files goes without them.
+const WITHOUT_FILES: Duration = Duration::from_secs(1);
+
 /// What is known of one file from earlier attempts.
 #[derive(Debug, Default)]
 struct Known {
@@ -105,7 +108,8 @@ impl Run<'_> {
                 let known = self.known(saved, at);
                 known.token.is_some() && !self.token_lives(&known)
             };
-            let stale = afresh && (0..self.order.files.len()).any(ended);
+            let dropped = request.insets.iter().any(|inset| self.known(saved, inset.file).left.is_some());
+            let stale = afresh && (dropped || (0..self.order.files.len()).any(ended));
             match self.refetched(&request).await {
                 Ok(_) if stale => {}
                 Ok(contents) => return Ok((request, contents)),
@@ -193,6 +197,22 @@ impl Run<'_> {
             }
             Err(why) => self.leave_out(at, why).await.map(|()| Err(Some(why))),
         }
+    }
+
+    /// A ticket refused with files in its request is tried once more without them: nobody can tell whether they were the
+    /// reason, and a file never costs the ticket. What is refused then is refused for itself.
+    pub(super) async fn refused_with_files(&self, outcome: Outcome, request: &Rendered) -> Outcome {
+        let Outcome::Refused { message } = &outcome else { return outcome };
+        let required = self.crm.profile.attachments.required;
+        if request.insets.is_empty() || required || !self.store.may_differ() {
+            return outcome;
+        }
+        for at in request.insets.iter().map(|inset| inset.file).collect::<BTreeSet<_>>() {
+            if let Err(why) = self.leave_out(at, LeftOut::Refused).await {
+                return why;
+            }
+        }
+        not_sent(format!("refused with its files, tried without them: {message}"), Some(WITHOUT_FILES))
     }
 
     fn refused_by_caps(&self, at: usize, file: &Attachment) -> Option<LeftOut> {

@@ -296,7 +296,9 @@ impl Run<'_> {
             Ok(Heard::Lost(detail)) => Outcome::Lost { detail },
             Err(outcome) => outcome,
         };
-        let Outcome::Created { ticket } = outcome else { return On::Ends(outcome) };
+        let Outcome::Created { ticket } = outcome else {
+            return On::Ends(self.refused_with_files(outcome, &request).await);
+        };
         let known = known_of(&ticket);
         let done = Done { request: Some(request), outputs: Some(known.clone()) };
         if let Err(why) = self.store.save(&step.name, key, &done).await {

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     desk::field,
-    sent::{MINUTE, UPLOAD, apply, longest_stored, photo, scan, why, world},
+    sent::{CONTENTS, INLINE, MINUTE, UPLOAD, apply, longest_stored, photo, scan, why, world},
 };
 use crate::{databases::on_both, world::ANNA};
 
@@ -71,6 +71,29 @@ on_both! {
         world.pass(MINUTE * 60 * 30).await;
         assert_eq!((desk.seen("create").len(), desk.tickets()), (1, 1), "nothing else goes out under the key");
         assert_eq!(world.state(ANNA).await, "review");
+        world.finish_elsewhere().await;
+    }
+
+    async fn a_ticket_refused_with_its_files_is_made_without_them(db: Database) {
+        let (mut world, desk, _folder) = world(db, false, "", PARTS).await;
+        desk.answers("create", 422, false);
+        apply(&mut world).await;
+        world.pass(MINUTE).await;
+        assert_eq!((world.state(ANNA).await, desk.tickets()), ("created", 1));
+        let creates = desk.seen("create");
+        assert_eq!((creates.len(), creates[1].kind.as_str()), (2, "application/json"));
+        let text = creates[1].json()["text"].as_str().expect("a text").to_owned();
+        assert!(text.contains("Файл «скан.pdf» не приложен: CRM его не приняла."), "{text}");
+        world.finish_elsewhere().await;
+    }
+
+    async fn what_is_refused_without_files_too_is_told_to_the_person(db: Database) {
+        let (mut world, desk, _folder) = world(db, false, CONTENTS, INLINE).await;
+        desk.answers("create", 422, false);
+        desk.answers("create", 422, false);
+        apply(&mut world).await;
+        world.pass(MINUTE).await;
+        assert_eq!((world.state(ANNA).await, desk.tickets(), desk.seen("create").len()), ("rejected", 0, 2));
         world.finish_elsewhere().await;
     }
 

@@ -40,7 +40,7 @@ repeat = "REPEAT"
 name = "create"
 request = { url = "{{ vars.base_url }}/tickets", body = { ref = "{{ ext.token }}", text = "{{ body }}", keyed = KEYED, FILES } }
 read = { id = "id" }
-outcome = [{ status = 201, is = "created" }, { status = 429, is = "throttled" }]
+outcome = [{ status = 201, is = "created" }, { status = 429, is = "throttled" }, { status = 422, is = "refused" }]
 [[lookup]]
 name = "ticket"
 request = { url = "{{ vars.base_url }}/tickets", query = { ref = "{{ ext.token }}" } }
@@ -57,7 +57,7 @@ read = { id = "upload.token" }
 outcome = [{ status = 201, is = "created" }, { status = 413, is = "refused" }]
 "#;
 
-const INLINE: &str = "[attachments]\nkind = \"inline_base64\"\n";
+pub(super) const INLINE: &str = "[attachments]\nkind = \"inline_base64\"\n";
 
 const AFTER: &str = r#"
 [attachments]
@@ -67,7 +67,7 @@ outcome = [{ status = 201, is = "created" }, { status = 413, is = "refused" }]
 "#;
 
 const TOKENS: &str = "uploads = \"{{ files | each({'token': 'token', 'filename': 'name', 'type': 'type'}) }}\"";
-const CONTENTS: &str = "files = \"{{ files | each({'FileName': 'name', 'FileContent': 'content'}) }}\"";
+pub(super) const CONTENTS: &str = "files = \"{{ files | each({'FileName': 'name', 'FileContent': 'content'}) }}\"";
 
 /// The product with a desk that takes files in this way.
 pub(super) async fn world(db: Database, keyed: bool, files: &str, way: &str) -> (World, Desk, TempDir) {
