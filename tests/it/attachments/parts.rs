@@ -63,17 +63,6 @@ on_both! {
         world.finish_elsewhere().await;
     }
 
-    async fn a_repeat_of_a_form_whose_files_are_gone_is_not_sent_otherwise(db: Database) {
-        let (mut world, desk, _folder) = world(db, true, "", PARTS).await;
-        desk.answers("create", 500, true);
-        world.fault(json!({ "on": "getFile", "from": 3, "do": "error_before", "status": 400, "times": 0 })).await;
-        apply(&mut world).await;
-        world.pass(MINUTE * 60 * 30).await;
-        assert_eq!((desk.seen("create").len(), desk.tickets()), (1, 1), "nothing else goes out under the key");
-        assert_eq!(world.state(ANNA).await, "review");
-        world.finish_elsewhere().await;
-    }
-
     async fn a_ticket_refused_with_its_files_is_made_without_them(db: Database) {
         let (mut world, desk, _folder) = world(db, false, "", PARTS).await;
         desk.answers("create", 422, false);
