@@ -88,10 +88,11 @@ impl App {
             let rows = taken.unwrap_or_default();
             let handled = self.handle(rows).await.map_err(|error| error.to_string())?;
             let worked = self.worker.tick().await.map_err(|error| error.to_string())?;
+            let seen = self.worker.see_to_the_key().await.map_err(|error| error.to_string())?;
             let reminded = self.reminder.tick().await.map_err(|error| error.to_string())?;
             let said = self.outbox.tick().await.map_err(|error| error.to_string())?;
             let erased = self.retainer.tick().await.map_err(|error| error.to_string())?;
-            if handled + worked + reminded + said + erased + told == 0 {
+            if handled + worked + usize::from(seen) + reminded + said + erased + told == 0 {
                 return Ok(round);
             }
         }

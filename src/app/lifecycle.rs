@@ -335,6 +335,11 @@ async fn remind(app: Arc<App>, wakes: Arc<Wakes>, stop: CancellationToken) {
             Ok(_) => wakes.outbox.notify_one(),
             Err(error) => tracing::warn!(%error, "the desk could not be looked after now"),
         }
+        match app.worker.see_to_the_key().await {
+            Ok(false) => {}
+            Ok(true) => wakes.outbox.notify_one(),
+            Err(error) => tracing::warn!(%error, "whether the CRM keeps our key could not be seen now"),
+        }
         drop(timeout(REMINDS, stop.cancelled()).await);
     }
 }

@@ -267,7 +267,7 @@ fn worker(
 ) -> Worker {
     let figures = crm.figures();
     let concurrency = usize::from(config.worker.concurrency).min(figures.concurrency as usize).max(1);
-    let limiter = Limiter::new(Pace::new(figures.per_second, figures.burst), clock.now());
+    let limiter = Limiter::new(Pace::of(&figures), clock.now());
     Worker {
         store: store.clone(),
         crm,

@@ -198,7 +198,7 @@ fn policy(config: &Config, profile: &Profile) -> Policy {
         promise,
         can_look: !profile.lookups.is_empty(),
         key_life: if promise == Promise::Keyed { figures.key_ttl } else { None },
-        request_timeout: config.crm.request_timeout,
+        request_timeout: crm::longest_call(profile, config.crm.request_timeout),
         lease: config.crm.lease,
         settle: over.settle.unwrap_or(figures.settle),
         looks: over.looks.unwrap_or(figures.looks),

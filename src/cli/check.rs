@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use super::{Exit, complain, file, sample, unsound};
 use crate::{
     app::{self, Checked},
-    catalog::profile::model::{Attachments, Meta, Way},
+    catalog::profile::model::{Attachments, Lookup, Meta, Sees, Way},
     clock::{Clock as _, SystemClock},
     config::{self, Config, duration, files, problem::Problems},
     crm::Expiry,
@@ -68,6 +68,13 @@ fn show(checked: &Checked, notes: &[String]) {
             duration::show(policy.settle)
         );
     }
+    for lookup in &profile.lookups {
+        println!("  Lookup {}: {}", lookup.name, sight(lookup.sees));
+    }
+    for known in &profile.meta.evidence {
+        let how = known.confidence.map(|known| format!("{}: ", known.name())).unwrap_or_default();
+        println!("  Known: {} ({how}{}, {})", known.claim, known.source, known.date);
+    }
     println!("  Files: {}", files(&profile.attachments));
     for wanted in &profile.prerequisites {
         println!("  Needed: {}", wanted.text);
@@ -89,12 +96,24 @@ fn edition(meta: &Meta) -> Vec<String> {
     version.chain(verified).collect()
 }
 
+/// Which tickets a lookup finds that are no longer where they were made.
+fn sight(sees: Sees) -> String {
+    let words = sees.all().map(|(word, sees)| match sees {
+        Some(true) => format!("sees {word} tickets"),
+        Some(false) => format!("does not see {word} ones"),
+        None => format!("whether it sees {word} ones nobody has said"),
+    });
+    words.join("; ")
+}
+
 /// What becomes of attached files.
 fn files(caps: &Attachments) -> String {
     let how = match caps.way {
         Way::None => return "none are taken; a ticket's text names them.".to_owned(),
         Way::Inline => "within the ticket's request",
+        Way::Multipart(_) => "as parts of the ticket's request",
         Way::Upload(_) => "uploaded before the ticket",
+        Way::Urls(_) => "uploaded before the ticket, which names their addresses",
         Way::AfterCreate(_) => "posted once the ticket is there",
     };
     let without =
@@ -121,12 +140,21 @@ fn report(checked: &Checked, notes: &[String]) -> serde_json::Value {
         "looks": checked.policy.looks,
         "on_absent": checked.policy.on_absent,
         "per_second": checked.crm.figures().per_second,
+        "per_minute": profile.limits.budgets.per_minute,
+        "per_hour": profile.limits.budgets.per_hour,
+        "per_day": profile.limits.budgets.per_day,
+        "lookups": profile.lookups.iter().map(looking).collect::<Vec<_>>(),
         "files": files(&profile.attachments),
         "prerequisites": profile.prerequisites.iter().map(|wanted| &wanted.text).collect::<Vec<_>>(),
         "requests": requests,
         "notes": notes,
         "details": checked.warnings.0,
     })
+}
+
+fn looking(lookup: &Lookup) -> serde_json::Value {
+    let Sees { closed, archived, merged } = lookup.sees;
+    serde_json::json!({"name": lookup.name, "sees_closed": closed, "sees_archived": archived, "sees_merged": merged})
 }
 
 /// The request of one form; the key is one that no draft ever has.

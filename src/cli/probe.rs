@@ -180,7 +180,7 @@ struct Asking<'a> {
 impl<'a> Asking<'a> {
     fn new(crm: &'a Crm, args: &ProbeArgs) -> Self {
         let figures = crm.figures();
-        let limiter = Limiter::new(Pace::new(figures.per_second, figures.burst), SystemClock.now());
+        let limiter = Limiter::new(Pace::of(&figures), SystemClock.now());
         Self { crm, limiter, patience: Duration::from_secs(args.patience) }
     }
 

@@ -4,6 +4,9 @@
 //! then, or where it can never be had, the ticket is made without it and says so, unless the profile requires files.
 //! After the ticket each file is noted before it is posted: one whose answer was lost is not posted again.
 
+mod after;
+pub(super) mod parts;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -15,7 +18,8 @@ use serde_json::{Value as Json, json};
 use super::{
     files::{self, Contents, NoFile},
     made::Made,
-    request::{self, Carried, Rendered},
+    multipart::Carried,
+    request::{self, Rendered},
     scope::{self, Outputs},
     steps::{Done, Run, Saved, not_sent},
     transport::Heard,
@@ -32,6 +36,9 @@ use crate::{
 
 /// How many attempts a ticket waits for a file that cannot be had or taken for the moment.
 const TRIES: u32 = 3;
+
+/// How soon a ticket that was refused with its files goes without them.
+const WITHOUT_FILES: Duration = Duration::from_secs(1);
 
 /// What is known of one file from earlier attempts.
 #[derive(Debug, Default)]
@@ -101,7 +108,8 @@ impl Run<'_> {
                 let known = self.known(saved, at);
                 known.token.is_some() && !self.token_lives(&known)
             };
-            let stale = afresh && (0..self.order.files.len()).any(ended);
+            let dropped = request.insets.iter().any(|inset| self.known(saved, inset.file).left.is_some());
+            let stale = afresh && (dropped || (0..self.order.files.len()).any(ended));
             match self.refetched(&request).await {
                 Ok(_) if stale => {}
                 Ok(contents) => return Ok((request, contents)),
@@ -125,9 +133,16 @@ impl Run<'_> {
         let body = crm.words.added(&self.order.body, &left);
         let order = TicketOrder { body, ..self.order.clone() };
         let scope = scope::create(&crm.fitted.vars, &crm.profile.ext, &order, order.key, outputs, &list);
-        let request = crm.render(&step.request, &scope);
+        let shown = parts::shown(self.order, &contents);
+        let request = match &crm.profile.attachments.way {
+            Way::Multipart(templates) => parts::of(templates, &crm.fitted.vars, &shown),
+            _ => Ok(Vec::new()),
+        };
+        let fixed = scope::fixed(&crm.fitted.vars);
+        let request = request.and_then(|parts| request::render_with(&step.request, &fixed, &scope, parts));
         let request = request.map_err(|error| Outcome::Refused { message: error.to_string() })?;
-        Ok((files::noted(request, order.key, &contents, true), contents))
+        let base64 = crm.profile.attachments.way == Way::Inline;
+        Ok((files::noted(request, order.key, &contents, base64), contents))
     }
 
     /// What the ticket's request says of one file, with its content if that goes along; or why it goes without.
@@ -152,8 +167,10 @@ impl Run<'_> {
         let shown = json!({"name": file.file_name(at + 1), "type": file.mime, "size": file.size});
         let ready = match way {
             Way::None | Way::AfterCreate(_) => return Ok(Err(None)),
-            Way::Inline => self.bytes(at, file, &known).await?.map(|bytes| (shown, None, Some(bytes))),
-            Way::Upload(step) => {
+            Way::Inline | Way::Multipart(_) => {
+                self.bytes(at, file, &known).await?.map(|bytes| (shown, None, Some(bytes)))
+            }
+            Way::Upload(step) | Way::Urls(step) => {
                 let token = self.upload(step, at, file, &known).await?;
                 token.map(|token| (shown, Some(token), None))
             }
@@ -170,7 +187,8 @@ impl Run<'_> {
         match ready {
             Ok((mut shown, token, bytes)) => {
                 if let Some(token) = token {
-                    shown["token"] = token.into();
+                    let name = if matches!(way, Way::Urls(_)) { "url" } else { "token" };
+                    shown[name] = token.into();
                 }
                 if bytes.is_some() {
                     shown["content"] = files::mark(self.order.key, at).into();
@@ -179,6 +197,22 @@ impl Run<'_> {
             }
             Err(why) => self.leave_out(at, why).await.map(|()| Err(Some(why))),
         }
+    }
+
+    /// A ticket refused with files in its request is tried once more without them: nobody can tell whether they were the
+    /// reason, and a file never costs the ticket. What is refused then is refused for itself.
+    pub(super) async fn refused_with_files(&self, outcome: Outcome, request: &Rendered) -> Outcome {
+        let Outcome::Refused { message } = &outcome else { return outcome };
+        let required = self.crm.profile.attachments.required;
+        if request.insets.is_empty() || required || !self.store.may_differ() {
+            return outcome;
+        }
+        for at in request.insets.iter().map(|inset| inset.file).collect::<BTreeSet<_>>() {
+            if let Err(why) = self.leave_out(at, LeftOut::Refused).await {
+                return why;
+            }
+        }
+        not_sent(format!("refused with its files, tried without them: {message}"), Some(WITHOUT_FILES))
     }
 
     fn refused_by_caps(&self, at: usize, file: &Attachment) -> Option<LeftOut> {
@@ -277,8 +311,9 @@ impl Run<'_> {
         let base64 = matches!(step.request.body, Body::Json(_));
         let contents = Contents::from([(at, Arc::new(bytes))]);
         let request = files::noted(request, self.order.key, &contents, base64);
-        match crm.exchange_with(request, &contents).await? {
-            Heard::Answer(answer) => Ok(crm.read(key, &self.order.marker, |reader| reader.filed(step, &answer))),
+        let urls = matches!(crm.profile.attachments.way, Way::Urls(_));
+        match crm.exchange_with(request, &contents, self.within(step)).await? {
+            Heard::Answer(answer) => Ok(crm.read(key, &self.order.marker, |reader| reader.filed(step, &answer, urls))),
             Heard::NotSent(detail) => Err(not_sent(detail, None)),
             Heard::Lost(detail) => Ok(Made::Unsure { detail }),
         }
@@ -307,61 +342,5 @@ impl Run<'_> {
             contents.insert(at, Arc::new(bytes));
         }
         Ok(contents)
-    }
-
-    /// Posts what is still to be posted to a ticket that is there. Whatever becomes of a file, the ticket stands.
-    pub(super) async fn attach_after(&self, ticket: &Ticket) {
-        let Way::AfterCreate(step) = &self.crm.profile.attachments.way else { return };
-        if self.order.files.is_empty() {
-            return;
-        }
-        let saved = match self.store.load().await {
-            Ok(saved) => saved,
-            Err(why) => return tracing::warn!(why, "files cannot be attached: the steps made before cannot be read"),
-        };
-        for (at, file) in self.order.files.iter().enumerate() {
-            let known = self.known(&saved, at);
-            if known.done || known.left.is_some() {
-                continue;
-            }
-            let left = if known.begun { Some(LeftOut::Unsure) } else { self.attach(step, at, file, ticket).await };
-            if let Some(why) = left {
-                // What cannot be stored is told all the same.
-                drop(self.keep(at, "left_out", why.name()).await);
-                self.store.note(at + 1, why).await;
-            }
-        }
-    }
-
-    /// Posts one file; why it is not there, if it is not known to be.
-    async fn attach(&self, step: &Step, at: usize, file: &Attachment, ticket: &Ticket) -> Option<LeftOut> {
-        if let Some(why) = self.refused_by_caps(at, file) {
-            return Some(why);
-        }
-        let most = u64::from(self.crm.profile.attachments.max_size) * MEGABYTE;
-        let bytes = match self.crm.source.fetch(file, most).await {
-            Ok(bytes) => bytes,
-            Err(NoFile::Gone) => return Some(LeftOut::Gone),
-            Err(NoFile::TooLarge) => return Some(LeftOut::TooLarge),
-            Err(NoFile::Later(_)) => return Some(LeftOut::Unreachable),
-        };
-        if !self.store.is_ours() {
-            return Some(LeftOut::Unreachable);
-        }
-        match self.store.begin(&name_of(at), self.file_key(at)).await {
-            Ok(true) => {}
-            // Somebody else posts it at this moment.
-            Ok(false) => return None,
-            Err(_) => return Some(LeftOut::Unreachable),
-        }
-        match self.post(step, at, file, bytes, Some(ticket)).await {
-            Ok(Made::Outputs(_)) => {
-                drop(self.keep(at, "done", "yes").await);
-                None
-            }
-            Ok(Made::Refused { .. } | Made::Auth { .. }) => Some(LeftOut::Refused),
-            Ok(Made::Later { .. }) | Err(_) => Some(LeftOut::Unreachable),
-            Ok(Made::Unsure { .. } | Made::Many { .. }) => Some(LeftOut::Unsure),
-        }
     }
 }

@@ -4,6 +4,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value as Json;
 
 use super::{
+    multipart,
     request::Rendered,
     scope::{self, Secrets, Vars},
     sign,
@@ -97,10 +98,10 @@ fn with_field(body: &str, name: &str, value: &str) -> String {
             format!("{{{}:{}{comma}{rest}", Json::from(name), Json::from(value))
         }
         None if body.starts_with('[') => body.to_owned(),
-        None => {
+        None => multipart::with_field(body, name, value).unwrap_or_else(|| {
             let and = if body.is_empty() { "" } else { "&" };
             format!("{}={}{and}{body}", percent_encoded(name), percent_encoded(value))
-        }
+        }),
     }
 }
 

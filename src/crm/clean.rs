@@ -97,6 +97,12 @@ impl std::fmt::Display for Origin {
     }
 }
 
+/// The address of a file as an answer names it: https, or http on one's own network, and nothing invisible in it.
+pub(super) fn address(text: String) -> Option<String> {
+    let plain = text.len() <= LONGEST_URL && !text.chars().any(|c| is_trick(c) || c.is_whitespace());
+    (plain && Origin::of(&text).is_some_and(|origin| !origin.is_open_wire())).then_some(text)
+}
+
 /// A link from an answer, only if it leads to one of the CRM's own addresses.
 pub(super) fn own_url(text: &str, origins: &[Origin]) -> Option<String> {
     if text.len() > LONGEST_URL || text.chars().any(is_trick) {
@@ -120,6 +126,16 @@ mod tests {
         let long = message(&"я".repeat(1_000));
         assert_eq!((long.chars().count(), long.chars().last()), (300, Some('…')));
         assert_eq!(message(&"я".repeat(300)).chars().count(), 300);
+    }
+
+    #[test]
+    fn a_files_address_is_one_that_nobody_reads_on_the_way() {
+        for good in ["https://files.example/a?sign=1", "http://127.0.0.1:8088/a"] {
+            assert_eq!(address(good.to_owned()).as_deref(), Some(good));
+        }
+        for bad in ["", "a.pdf", "ftp://h/a", "http://files.example/a", "https://u:p@h/a", "https://h/a b"] {
+            assert_eq!(address(bad.to_owned()), None, "{bad:?}");
+        }
     }
 
     #[test]

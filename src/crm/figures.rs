@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use super::Crm;
 use crate::{
-    catalog::profile::{Profile, model::Verify, template::Template},
+    catalog::profile::{
+        Profile,
+        model::{Auth, Budgets, Lookup, Sees, StepKind, Verify},
+        template::Template,
+    },
     domain::{operation::OnAbsent, outcome::Promise, ticket::TicketOrder},
 };
 
@@ -30,6 +34,8 @@ pub struct Figures {
     pub per_second: f64,
     /// Requests at once after a pause.
     pub burst: u32,
+    /// Requests within any minute, hour, day.
+    pub budgets: Budgets,
 }
 
 /// How many requests an act counts for in the CRM's own reckoning.
@@ -59,6 +65,7 @@ impl Figures {
             concurrency: limits.concurrency,
             per_second: limits.per_second,
             burst: limits.burst,
+            budgets: limits.budgets,
         }
     }
 }
@@ -89,15 +96,52 @@ pub fn resend_refusal(profile: &Profile, settle: Duration) -> Option<String> {
             profile.meta.name
         ));
     }
+    let spots = Sees::blind_spots(lookups_that_decide(profile, promise));
+    if !spots.is_empty() {
+        return Some(format!(
+            "no lookup of the profile `{}` is known to see {} tickets, so a miss does not prove that one was never made",
+            profile.meta.name,
+            spots.join(" and ")
+        ));
+    }
     let floor = floor(profile);
     (promise == Promise::Searchable && settle < floor).then(|| {
         format!("settle is {settle:?}, but a request given up on may go on for so long and show so late that a miss means something only after {floor:?}")
     })
 }
 
+/// The lookups whose miss would have a ticket made again; none where the CRM minds the key for ever.
+fn lookups_that_decide(profile: &Profile, promise: Promise) -> &[Lookup] {
+    if promise == Promise::Keyed && profile.dedupe.ttl.is_none() { &[] } else { &profile.lookups }
+}
+
 fn floor(profile: &Profile) -> Duration {
     let lag = profile.lookups.iter().map(|lookup| lookup.lag).max().unwrap_or(Duration::ZERO);
     profile.dedupe.server_max + lag
+}
+
+/// The longest one call may take: the installation's time, or a longer one of the profile's own.
+#[must_use]
+pub fn longest_call(profile: &Profile, usual: Duration) -> Duration {
+    timeouts(profile).fold(usual, Duration::max)
+}
+
+/// The times of their own that requests of a profile have.
+pub(super) fn timeouts(profile: &Profile) -> impl Iterator<Item = Duration> {
+    let token = match &profile.auth {
+        Auth::Token(token) => Some(&token.request),
+        _ => None,
+    };
+    let own = profile.steps.iter().filter_map(|step| match &step.kind {
+        StepKind::Make { lookup: Some(lookup), .. } => Some(&lookup.request),
+        _ => None,
+    });
+    let all = profile.steps.iter().map(|step| &step.request).chain(own);
+    let all = all.chain(profile.lookups.iter().map(|lookup| &lookup.request));
+    let all = all.chain(profile.verify.iter().map(|verify| &verify.request));
+    let all = all.chain(profile.prerequisites.iter().filter_map(|wanted| wanted.ask.as_ref()));
+    let all = all.chain(profile.attachments.step().map(|step| &step.request)).chain(&profile.cleanup).chain(token);
+    all.filter_map(|request| request.timeout)
 }
 
 impl Crm {

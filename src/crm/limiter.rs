@@ -1,14 +1,21 @@
 //! The pace of asking one CRM: a token bucket for its rate, a hold for "come back later", a breaker for outages.
 //!
+//! Beside the rate there may be budgets for any minute, hour and day; a request goes when all of them have room for it.
+//!
 //! A pure state machine: every method takes the moment, so nothing waits in here. It guards one process; several
 //! replicas share a CRM's rate by being given a part of it each. It only ever delays: it decides no outcome.
 //!
 //! Clocks jump. A jump back must not freeze the queue, so each hold remembers how long it was meant to be and is
 //! starts anew once at the most; a jump forwards gives at most one full burst.
 
+mod window;
+
 use std::time::Duration;
 
+use self::window::Window;
+use super::figures::Figures;
 use crate::{
+    catalog::profile::model::Budgets,
     clock::Timestamp,
     domain::outcome::{Look, Outcome},
 };
@@ -20,6 +27,8 @@ pub struct Pace {
     pub per_second: f64,
     /// Requests at once after a pause; at least one.
     pub burst: u32,
+    /// Requests within any minute, hour and day.
+    pub budgets: Budgets,
     /// Troubles in a row after which the CRM counts as down.
     pub trip_after: u32,
     /// The first pause when it is down; each further one is twice as long.
@@ -33,7 +42,14 @@ impl Pace {
     #[must_use]
     pub fn new(per_second: f64, burst: u32) -> Self {
         let (pause, longest_pause) = (Duration::from_secs(2), Duration::from_secs(60));
-        Self { per_second: per_second.max(0.001), burst: burst.max(1), trip_after: 5, pause, longest_pause }
+        let (per_second, burst, budgets) = (per_second.max(0.001), burst.max(1), Budgets::default());
+        Self { per_second, burst, budgets, trip_after: 5, pause, longest_pause }
+    }
+
+    /// The pace a profile asks for, with the usual breaker.
+    #[must_use]
+    pub fn of(figures: &Figures) -> Self {
+        Self { budgets: figures.budgets, ..Self::new(figures.per_second, figures.burst) }
     }
 }
 
@@ -137,6 +153,8 @@ pub struct Limiter {
     pace: Pace,
     tokens: f64,
     filled: Timestamp,
+    /// What went within the last minute, hour, day, where there are budgets for them.
+    windows: Vec<Window>,
     throttled: Option<Until>,
     breaker: Breaker,
     /// The pause the breaker takes next.
@@ -151,7 +169,8 @@ impl Limiter {
     #[must_use]
     pub fn new(pace: Pace, now: Timestamp) -> Self {
         let (tokens, breaker) = (f64::from(pace.burst), Breaker::Closed { troubles: 0 });
-        Self { pace, tokens, filled: now, throttled: None, breaker, pause: pace.pause }
+        let windows = pace.budgets.all().map(|(_, length, most)| Window::new(length, most)).collect();
+        Self { pace, tokens, filled: now, windows, throttled: None, breaker, pause: pace.pause }
     }
 
     /// Asks to do something now that counts for `cost` requests. What costs more than a whole burst waits for a full
@@ -175,10 +194,26 @@ impl Limiter {
         if self.tokens + 1e-6 < needed {
             return wait(Duration::from_secs_f64((needed - self.tokens) / self.pace.per_second), Hold::Pace);
         }
+        // All hold at once: nothing is taken from one of them while another has no room.
+        if let held @ Admission::Wait { .. } = self.press(now, cost) {
+            return held;
+        }
         self.tokens -= f64::from(cost.max(1));
         if !matches!(self.breaker, Breaker::Closed { .. }) {
             self.breaker = Breaker::Probing { patience: Until::from(now, self.pace.longest_pause) };
         }
+        Admission::Go
+    }
+
+    /// Asks to do something that somebody waits for: only the budgets hold it, and it counts in them.
+    #[must_use]
+    pub fn press(&mut self, now: Timestamp, cost: u32) -> Admission {
+        let cost = cost.max(1);
+        let full = self.windows.iter_mut().map(|window| window.wait(now, cost)).max().unwrap_or_default();
+        if !full.is_zero() {
+            return Admission::Wait { after: full, why: Hold::Pace };
+        }
+        self.windows.iter_mut().for_each(|window| window.take(now, cost));
         Admission::Go
     }
 
@@ -275,6 +310,29 @@ mod tests {
     }
 
     #[test]
+    fn all_budgets_hold_at_once_and_none_is_charged_for_what_another_holds_back() {
+        let budgets = Budgets { per_minute: Some(3), per_hour: Some(5), per_day: None };
+        let mut limiter = Limiter::new(Pace { budgets, ..Pace::new(100.0, 100) }, at(0));
+        assert_eq!(limiter.admit(at(0), 2), Admission::Go);
+        assert_eq!(limiter.admit(at(10_000), 2), wait(50_000, Hold::Pace), "the minute");
+        assert_eq!(limiter.admit(at(10_000), 1), Admission::Go);
+        assert_eq!(limiter.admit(at(60_000), 2), Admission::Go, "what was held back was not charged");
+        assert_eq!(limiter.admit(at(130_000), 1), wait(3_480_000, Hold::Pace), "the hour");
+        assert_eq!(limiter.admit(at(3_610_000), 2), Admission::Go);
+        assert_eq!(limiter.admit(at(3_610_000), 9), wait(3_600_000, Hold::Pace), "dearer than all: once nothing went");
+        assert_eq!(limiter.admit(at(7_210_000), 9), Admission::Go);
+    }
+
+    #[test]
+    fn a_clock_set_back_starts_a_budget_anew_once() {
+        let budgets = Budgets { per_day: Some(1), ..Budgets::default() };
+        let mut limiter = Limiter::new(Pace { budgets, ..Pace::new(100.0, 100) }, at(500_000_000));
+        assert_eq!(limiter.admit(at(500_000_000), 1), Admission::Go);
+        assert_eq!(limiter.admit(at(0), 1), wait(86_400_000, Hold::Pace));
+        assert_eq!(limiter.admit(at(86_400_000), 1), Admission::Go);
+    }
+
+    #[test]
     fn a_throttling_crm_is_left_alone_as_long_as_it_says() {
         let mut limiter = Limiter::new(Pace::new(100.0, 10), at(0));
         limiter.note(at(0), Sign::Throttled(Some(Duration::from_secs(30))));
@@ -348,6 +406,25 @@ mod tests {
             }
             let most = f64::from(burst) + rate * f64::from(i32::try_from(now).unwrap_or(i32::MAX)) / 1_000.0;
             prop_assert!(f64::from(sent) <= most + 1e-6, "{sent} sent in {now} ms");
+        }
+
+        #[test]
+        fn no_minute_holds_more_than_its_budget(steps in prop::collection::vec((0_i64..8_000, 1_u32..4), 1..200)) {
+            let budgets = Budgets { per_minute: Some(7), ..Budgets::default() };
+            let mut limiter = Limiter::new(Pace { budgets, ..Pace::new(1_000.0, 1_000) }, at(0));
+            let (mut now, mut sent) = (0_i64, Vec::new());
+            for (pause, cost) in steps {
+                now += pause;
+                match limiter.admit(at(now), cost) {
+                    Admission::Go => sent.push((now, cost)),
+                    Admission::Wait { after, .. } => {
+                        let then = at(now).plus(after);
+                        prop_assert_eq!(limiter.clone().admit(then, cost), Admission::Go, "it waits no longer than told");
+                    }
+                }
+                let within: u32 = sent.iter().filter(|(at, _)| *at > now - 60_000).map(|(_, cost)| cost).sum();
+                prop_assert!(within <= 7, "{} within a minute", within);
+            }
         }
 
         #[test]

@@ -110,9 +110,16 @@ impl Reader<'_> {
         }
     }
 
-    /// What a request for one file came to; only a profile that needs it reads an id.
-    pub(super) fn filed(&self, step: &Step, answer: &Answer) -> Made {
+    /// What a request for one file came to; only a profile that needs it reads an id, or the address it can be had from.
+    pub(super) fn filed(&self, step: &Step, answer: &Answer, address: bool) -> Made {
         let made = answer.rule(&step.outcome, self.scope).is_some_and(|rule| rule.verdict == Verdict::Created);
+        if made && address {
+            let url = answer.first(&step.read.url, answer.json(), self.scope).and_then(clean::address);
+            return match url {
+                Some(url) => Made::Outputs(BTreeMap::from([("id".to_owned(), url)])),
+                None => Made::Unsure { detail: format!("{}: the answer names no address of the file", answer.seen()) },
+            };
+        }
         if made && step.read.id.is_empty() { Made::Outputs(BTreeMap::new()) } else { self.made(step, answer) }
     }
 

@@ -53,7 +53,7 @@ impl Crm {
         let url = format!("{origin}/");
         let (method, headers) = ("HEAD".to_owned(), Vec::new());
         let wire = Wire { method, url, headers, basic: None, body: None, filled: None };
-        match self.transport.exchange(wire).await {
+        match self.transport.exchange(wire, None).await {
             Heard::Answer(_) => Ok(origin.to_string()),
             Heard::NotSent(why) => Err(format!("{origin} cannot be reached: {}", self.hush(why))),
             Heard::Lost(why) => Err(format!("{origin} takes connections and does not answer: {}", self.hush(why))),

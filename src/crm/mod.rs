@@ -9,12 +9,14 @@ mod answer;
 mod attach;
 mod auth;
 mod clean;
+mod exchange;
 mod expiry;
 mod figures;
 mod files;
 pub mod limiter;
 mod made;
 mod measure;
+mod multipart;
 mod named;
 mod request;
 mod response;
@@ -38,18 +40,17 @@ use std::{
 
 use self::{
     answer::Answer,
-    clean::Origin,
-    files::Contents,
+    exchange::Within,
     request::{Plan, Rendered},
     response::Reader,
     settings::Fitted,
     steps::{Run, StepStore},
-    tokens::{Asking, Bearer, Keeper, NoToken, TokenStore},
+    tokens::{Keeper, TokenStore},
     transport::{Heard, Transport},
 };
 pub use self::{
     expiry::Expiry,
-    figures::{Cost, Figures, promise, resend_refusal},
+    figures::{Cost, Figures, longest_call, promise, resend_refusal},
     files::{FileSource, FileWords, Inset, NoFile},
     request::{PrepareError, Prepared},
     settings::CrmSettings,
@@ -57,7 +58,7 @@ pub use self::{
 use crate::{
     catalog::profile::{
         Profile,
-        model::{Auth, Lookup, Request, Step, Way},
+        model::{Lookup, Request, Step, Way},
         template::Scope,
     },
     config::problem::Problems,
@@ -76,6 +77,8 @@ pub struct Crm {
     fitted: Fitted,
     transport: Transport,
     tokens: Keeper,
+    /// The longest one exchange may take where the profile says nothing else.
+    usual: Duration,
     /// Whether an answer to a create has shown our key: then the CRM keeps it.
     echoed: AtomicBool,
     /// Where the bytes of attached files come from.
@@ -84,9 +87,6 @@ pub struct Crm {
     words: FileWords,
 }
 
-/// How soon a create is tried again with a new token.
-const WITH_A_NEW_TOKEN: Duration = Duration::from_secs(1);
-
 impl Crm {
     /// A client for one CRM.
     ///
@@ -94,7 +94,7 @@ impl Crm {
     /// Every setting that does not fit the profile, without secrets.
     pub fn new(profile: Arc<Profile>, settings: CrmSettings) -> Result<Self, Problems> {
         let fitted = settings::fit(&profile, &settings)?;
-        let transport = Transport::new(settings.connect_limit(), settings.request_timeout).map_err(|why| {
+        let transport = Transport::new(settings.connect_limit(&profile), settings.request_timeout).map_err(|why| {
             let mut problems = Problems::new();
             let (file, line) = settings.places.of("crm");
             problems.error(file, line, format!("the HTTP client cannot start: {why}"), "");
@@ -102,7 +102,8 @@ impl Crm {
         })?;
         let tokens = Keeper::new(&profile.meta.name, Arc::new(tokens::InMemory::default()));
         let (source, words) = (Arc::new(files::NoSource), FileWords::default());
-        Ok(Self { profile, fitted, transport, tokens, echoed: AtomicBool::new(false), source, words })
+        let usual = settings.request_timeout;
+        Ok(Self { profile, fitted, transport, tokens, usual, echoed: AtomicBool::new(false), source, words })
     }
 
     /// The same, keeping its tokens in `store`: what all processes of an installation share.
@@ -186,18 +187,24 @@ impl Crm {
     /// Makes the ticket once, in one request or in steps that `steps` keeps, and says what that proves.
     pub async fn create(&self, prepared: &Prepared, steps: &dyn StepStore) -> Outcome {
         let outcome = match &prepared.plan {
-            Plan::Request { step, request } => self.create_at_once(prepared, step, request).await,
+            Plan::Request { step, request } => self.create_at_once(prepared, step, request, steps).await,
             Plan::Steps(order) => Run { crm: self, order, store: steps }.run().await,
         };
         self.hush_outcome(outcome)
     }
 
-    async fn create_at_once(&self, prepared: &Prepared, step: &str, request: &Rendered) -> Outcome {
+    async fn create_at_once(
+        &self,
+        prepared: &Prepared,
+        step: &str,
+        request: &Rendered,
+        store: &dyn StepStore,
+    ) -> Outcome {
         let Some(step) = self.profile.steps.iter().find(|known| known.name == step) else {
             let detail = "the profile no longer has the step this request was prepared for".to_owned();
             return Outcome::NotSent { detail, wait: None };
         };
-        match self.exchange(request.clone()).await {
+        match self.exchange(request.clone(), Within { own: step.request.timeout, store: Some(store) }).await {
             Ok(Heard::Answer(answer)) => self.made(prepared.key, &prepared.marker, step, &answer),
             Ok(Heard::NotSent(detail)) => Outcome::NotSent { detail, wait: None },
             Ok(Heard::Lost(detail)) => Outcome::Lost { detail },
@@ -279,50 +286,6 @@ impl Crm {
         request::render(request, &scope::fixed(&self.fitted.vars), scope)
     }
 
-    /// Sends a request with credentials. `Err` is what a create that got no further ended in.
-    async fn exchange(&self, request: Rendered) -> Result<Heard, Outcome> {
-        self.exchange_with(request, &Contents::new()).await
-    }
-
-    /// The same, with the files that go in the places of their marks.
-    async fn exchange_with(&self, mut request: Rendered, contents: &Contents) -> Result<Heard, Outcome> {
-        let not_sent = |detail: &str, wait| Outcome::NotSent { detail: detail.to_owned(), wait };
-        // A stored request may be older than the settings: credentials go to the CRM they belong to, nowhere else.
-        if !Origin::of(&request.url).is_some_and(|origin| self.fitted.api.contains(&origin)) {
-            return Err(not_sent("the request was prepared for another address than the CRM now has", None));
-        }
-        let token = self.token().await.map_err(|none| match none {
-            NoToken::Refused(detail) => Outcome::AuthRefused { detail },
-            NoToken::Later { why, wait } => not_sent(&why, wait),
-        })?;
-        if let Some(base) = &token.base {
-            request.url = moved(&request.url, base);
-        }
-        let insets = std::mem::take(&mut request.insets);
-        let mut wire = auth::authorize(request, &self.credentials(&self.fitted.secrets, &token.token))
-            .map_err(|error| not_sent(&error.0, None))?;
-        if !insets.is_empty() {
-            let filled = files::filled(wire.body.as_deref().unwrap_or_default(), &insets, contents);
-            wire.filled = Some(filled.ok_or_else(|| not_sent("a file of the request is not at hand", None))?);
-        }
-        let heard = self.transport.exchange(wire).await;
-        let refused = matches!(&heard, Heard::Answer(answer) if answer.status == 401);
-        if refused
-            && matches!(self.profile.auth, Auth::Token(_))
-            && self.tokens.refused(&token.token, &self.fitted.secrets).await
-        {
-            return Err(not_sent("the CRM refused the token; a new one is asked for", Some(WITH_A_NEW_TOKEN)));
-        }
-        Ok(heard)
-    }
-
-    /// The token for a request; empty where the profile works without one.
-    async fn token(&self) -> Result<Bearer, NoToken> {
-        let Auth::Token(auth) = &self.profile.auth else { return Ok(Bearer::default()) };
-        let Fitted { vars, secrets, .. } = &self.fitted;
-        self.tokens.token(Asking { auth, vars, secrets, transport: &self.transport }).await
-    }
-
     fn credentials<'a>(&'a self, secrets: &'a scope::Secrets, token: &'a str) -> auth::Credentials<'a> {
         auth::Credentials {
             auth: &self.profile.auth,
@@ -338,7 +301,7 @@ impl Crm {
             Ok(rendered) => rendered,
             Err(error) => return Heard::NotSent(error.0),
         };
-        match self.exchange(rendered).await {
+        match self.exchange(rendered, Within { own: request.timeout, store: None }).await {
             Ok(heard) => heard,
             Err(Outcome::NotSent { detail, .. } | Outcome::AuthRefused { detail }) => Heard::NotSent(detail),
             Err(other) => Heard::NotSent(format!("{other:?}")),
@@ -365,10 +328,4 @@ impl Crm {
             other => other,
         }
     }
-}
-
-/// The same address at another origin: everything after the host stays byte for byte.
-fn moved(url: &str, origin: &str) -> String {
-    let rest = url.split_once("://").map_or("", |(_, rest)| rest.find(['/', '?']).map_or("", |at| &rest[at..]));
-    format!("{origin}{rest}")
 }

@@ -9,7 +9,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::files::Inset;
+use super::{
+    files::Inset,
+    multipart::{self, Carried, Part},
+};
 use crate::{
     catalog::profile::{
         model::{Body, Node, Request, Url},
@@ -106,17 +109,7 @@ impl From<Unwritable> for PrepareError {
 /// # Errors
 /// A value does not fit its place.
 pub(super) fn render(request: &Request, fixed: &Scope, scope: &Scope) -> Result<Rendered, PrepareError> {
-    with(request, fixed, scope, None)
-}
-
-/// The file a request is for.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Carried<'a> {
-    /// What stands for its content.
-    pub(super) mark: &'a str,
-    pub(super) name: &'a str,
-    pub(super) mime: &'a str,
-    pub(super) sha256: &'a str,
+    with(request, fixed, scope, None, Vec::new())
 }
 
 /// Renders the request for one file.
@@ -129,10 +122,29 @@ pub(super) fn render_file(
     scope: &Scope,
     file: &Carried<'_>,
 ) -> Result<Rendered, PrepareError> {
-    with(request, fixed, scope, Some(file))
+    with(request, fixed, scope, Some(file), Vec::new())
 }
 
-fn with(request: &Request, fixed: &Scope, scope: &Scope, file: Option<&Carried<'_>>) -> Result<Rendered, PrepareError> {
+/// Renders a request with further parts; where there are any, its own fields become parts too.
+///
+/// # Errors
+/// A value does not fit its place.
+pub(super) fn render_with(
+    request: &Request,
+    fixed: &Scope,
+    scope: &Scope,
+    more: Vec<Part<'_>>,
+) -> Result<Rendered, PrepareError> {
+    with(request, fixed, scope, None, more)
+}
+
+fn with<'a>(
+    request: &Request,
+    fixed: &Scope,
+    scope: &Scope,
+    file: Option<&Carried<'a>>,
+    more: Vec<Part<'a>>,
+) -> Result<Rendered, PrepareError> {
     let mut url = address(&request.url, fixed, scope)?;
     let mut separator = '?';
     for (name, value) in &request.query {
@@ -160,21 +172,16 @@ fn with(request: &Request, fixed: &Scope, scope: &Scope, file: Option<&Carried<'
         }
     }
     let (body, kind) = match &request.body {
-        Body::None => (None, None),
+        body if !more.is_empty() || matches!(body, Body::Multipart(_)) => {
+            let mut all = parts(body, scope, file)?;
+            all.extend(more);
+            let (body, kind) = multipart::written(&all);
+            (Some(body), Some(kind))
+        }
+        Body::None | Body::Multipart(_) => (None, None),
         Body::Json(node) => (Some(json(node, scope)?.to_string()), Some("application/json".to_owned())),
         Body::Form(fields) => (Some(form(fields, scope)?), Some("application/x-www-form-urlencoded".to_owned())),
         Body::File => (file.map(|file| file.mark.to_owned()), file.map(|file| file.mime.to_owned())),
-        Body::Multipart(fields) => match file {
-            Some(file) => {
-                // No content holds its own hash, so that no part can end another.
-                let boundary = format!("zayavka-{}", file.sha256);
-                (
-                    Some(parts(fields, scope, file, &boundary)?),
-                    Some(format!("multipart/form-data; boundary={boundary}")),
-                )
-            }
-            None => (None, None),
-        },
     };
     let mut standard = |name: &str, value: Option<&str>| {
         if let Some(value) = value.filter(|_| !headers.iter().any(|(known, _)| known == name)) {
@@ -186,29 +193,32 @@ fn with(request: &Request, fixed: &Scope, scope: &Scope, file: Option<&Carried<'
     Ok(Rendered { method: request.method.clone(), url, headers, body, insets: Vec::new() })
 }
 
-/// The parts of a multipart body (RFC 7578); the one that is the file has its name and type.
-fn parts(
-    fields: &[(Template, Template)],
-    scope: &Scope,
-    file: &Carried<'_>,
-    boundary: &str,
-) -> Result<String, PrepareError> {
-    // As browsers write it: what would end the quotes is percent-encoded.
-    let quoted = |text: &str| text.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A");
-    let mut body = String::new();
-    for (name, value) in fields {
-        let (name, text) = (name.text(scope)?, value.text(scope)?);
-        if text.is_empty() {
-            continue;
+/// A body as parts: of a form whose fields hold trees as JSON text those stay so, all other trees are taken apart.
+fn parts<'a>(body: &Body, scope: &Scope, file: Option<&Carried<'a>>) -> Result<Vec<Part<'a>>, PrepareError> {
+    let mut all = Vec::new();
+    match body {
+        Body::None | Body::File => {}
+        Body::Json(node) => {
+            if let Json::Object(map) = json(node, scope)? {
+                map.into_iter().for_each(|(name, value)| multipart::flatten(name, value, file, &mut all));
+            }
         }
-        body.push_str(&format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"", quoted(&name)));
-        if text == file.mark {
-            body.push_str(&format!("; filename=\"{}\"\r\nContent-Type: {}", quoted(file.name), file.mime));
+        Body::Form(fields) => {
+            for (name, node) in fields {
+                if let Some(value) = tree(node, scope)? {
+                    all.push(Part::new(field_name(name, scope)?, form_text(value), file));
+                }
+            }
         }
-        body.push_str(&format!("\r\n\r\n{text}\r\n"));
+        Body::Multipart(fields) => {
+            for (name, node) in fields {
+                if let Some(value) = tree(node, scope)? {
+                    multipart::flatten(field_name(name, scope)?, value, file, &mut all);
+                }
+            }
+        }
     }
-    body.push_str(&format!("--{boundary}--\r\n"));
-    Ok(body)
+    Ok(all)
 }
 
 /// A URL from its two or three parts.
@@ -254,11 +264,7 @@ fn tree(node: &Node, scope: &Scope) -> Result<Option<Json>, PrepareError> {
 fn form(fields: &[(Template, Node)], scope: &Scope) -> Result<String, PrepareError> {
     let mut text = String::new();
     for (name, node) in fields {
-        let value = match tree(node, scope)? {
-            None => continue,
-            Some(Json::String(value)) => value,
-            Some(other) => other.to_string(),
-        };
+        let Some(value) = tree(node, scope)?.map(form_text) else { continue };
         if !text.is_empty() {
             text.push('&');
         }
@@ -267,6 +273,14 @@ fn form(fields: &[(Template, Node)], scope: &Scope) -> Result<String, PrepareErr
         text.push_str(&percent_encoded(&value));
     }
     Ok(text)
+}
+
+/// A tree goes into a form's field as JSON text.
+fn form_text(value: Json) -> String {
+    match value {
+        Json::String(text) => text,
+        other => other.to_string(),
+    }
 }
 
 fn field_name(name: &Template, scope: &Scope) -> Result<String, PrepareError> {

@@ -66,6 +66,11 @@ pub(super) fn file(
     }))
 }
 
+/// What one file adds to the ticket's request.
+pub(super) fn part(vars: &Vars, file: &Json) -> Scope {
+    Scope::new(&json!({"vars": vars, "file": file}))
+}
+
 pub(super) fn scan(vars: &Vars, ext: &Ext, key: ExternalKey, marker: &Marker, (page, offset): (u32, u32)) -> Scope {
     Scope::new(&json!({
         "vars": vars, "ext": key_names(ext, key), "marker": marker, "page": page, "offset": offset,

@@ -6,6 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::{
     clean::Origin,
+    figures,
     scope::{self, Secrets, Vars},
 };
 use crate::{
@@ -131,8 +132,9 @@ fn secrets(profile: &Profile, settings: &CrmSettings, problems: &mut Problems) -
 impl CrmSettings {
     /// How long a connection may really take: a dead host must show as "not connected" well before the whole limit
     /// ends the exchange, or it would look like a lost answer.
-    pub(super) fn connect_limit(&self) -> Duration {
-        self.connect_timeout.min(LONGEST_CONNECT).min(self.request_timeout * 3 / 4)
+    pub(super) fn connect_limit(&self, profile: &Profile) -> Duration {
+        let shortest = figures::timeouts(profile).fold(self.request_timeout, Duration::min);
+        self.connect_timeout.min(LONGEST_CONNECT).min(shortest * 3 / 4)
     }
 }
 
@@ -146,6 +148,7 @@ fn addresses(profile: &Profile, settings: &CrmSettings, fitted: &mut Fitted, pro
         .chain(profile.verify.iter().map(|verify| &verify.request))
         .chain(profile.steps.iter().filter_map(own_lookup))
         .chain(profile.prerequisites.iter().filter_map(|wanted| wanted.ask.as_ref()))
+        .chain(profile.attachments.step().map(|step| &step.request))
         .chain(profile.cleanup.as_ref())
         .collect();
     for request in requests {

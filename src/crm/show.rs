@@ -1,8 +1,11 @@
 //! The requests an order would send, for people to look at: every secret is masked.
 
 use super::{
-    Crm, auth,
-    request::{self, Carried, Rendered},
+    Crm,
+    attach::parts,
+    auth,
+    multipart::Carried,
+    request::{self, Rendered},
     scope::{self, Outputs},
 };
 use crate::{
@@ -18,7 +21,7 @@ fn sample_files(order: &TicketOrder) -> Vec<serde_json::Value> {
     let shown = order.files.iter().enumerate().map(|(at, file)| {
         serde_json::json!({
             "name": file.file_name(at + 1), "type": file.mime, "size": file.size, "content": CONTENT,
-            "token": "<its token>",
+            "token": "<its token>", "url": "<its address>",
         })
     });
     shown.collect()
@@ -44,7 +47,7 @@ impl Crm {
         let files = self.profile.attachments.step().filter(|_| !order.files.is_empty());
         if let Some(step) = files {
             let shown = self.show_file(step, order).unwrap_or_else(|why| format!("{why}\n"));
-            let before = matches!(self.profile.attachments.way, Way::Upload(_));
+            let before = matches!(self.profile.attachments.way, Way::Upload(_) | Way::Urls(_));
             let at = if before { 0 } else { texts.len() };
             let when = if before { "before the ticket" } else { "once the ticket is there" };
             texts.insert(at, format!("# for each file, {when}\n{shown}"));
@@ -67,8 +70,18 @@ impl Crm {
         let key = if step.is_ticket() { order.key } else { order.key.of_step(&step.name) };
         let files = if step.is_ticket() { sample_files(order) } else { Vec::new() };
         let scope = scope::create(&self.fitted.vars, &self.profile.ext, order, key, outputs, &files);
-        let request = self.render(&step.request, &scope).map_err(|error| error.to_string())?;
-        self.show(request)
+        let shown = order.files.iter().enumerate().map(|(at, file)| {
+            let (mark, name) = (CONTENT.to_owned(), file.file_name(at + 1));
+            parts::Shown { file, mark, name, sha256: String::new() }
+        });
+        let shown: Vec<_> = shown.collect();
+        let more = match &self.profile.attachments.way {
+            Way::Multipart(templates) if step.is_ticket() => parts::of(templates, &self.fitted.vars, &shown),
+            _ => Ok(Vec::new()),
+        };
+        let fixed = scope::fixed(&self.fitted.vars);
+        let request = more.and_then(|more| request::render_with(&step.request, &fixed, &scope, more));
+        self.show(request.map_err(|error| error.to_string())?)
     }
 
     fn show(&self, request: Rendered) -> Result<String, String> {

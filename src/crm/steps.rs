@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Crm, clean,
+    exchange::Within,
     made::Made,
     request::Rendered,
     response::Reader,
@@ -79,6 +80,8 @@ pub trait StepStore: Send + Sync {
     fn note(&self, file: usize, why: LeftOut) -> BoxFuture<'_, ()>;
     /// Whether the sender still owns the attempt.
     fn is_ours(&self) -> bool;
+    /// How much of the sender's lease is left: a call that begins now must end within it.
+    fn left(&self) -> Duration;
     /// Whether the ticket's request may be made anew where it cannot go out as it was: nothing of it was ever sent, it is
     /// proved to be absent, or a person has decided.
     fn may_differ(&self) -> bool;
@@ -114,6 +117,10 @@ impl StepStore for Forgetful {
 
     fn is_ours(&self) -> bool {
         true
+    }
+
+    fn left(&self) -> Duration {
+        Duration::MAX
     }
 
     fn may_differ(&self) -> bool {
@@ -177,6 +184,10 @@ impl Run<'_> {
         }
     }
 
+    pub(super) fn within(&self, step: &Step) -> Within<'_> {
+        Within { own: step.request.timeout, store: Some(self.store) }
+    }
+
     fn key(&self, step: &Step) -> ExternalKey {
         if step.is_ticket() { self.order.key } else { self.order.key.of_step(&step.name) }
     }
@@ -217,7 +228,7 @@ impl Run<'_> {
 
     async fn find(&self, step: &Step, find: &Find, key: ExternalKey, request: Rendered, outputs: &Outputs) -> On {
         let scope = scope::create(&self.crm.fitted.vars, &self.crm.profile.ext, self.order, key, outputs, &[]);
-        let found = match self.crm.exchange(request.clone()).await {
+        let found = match self.crm.exchange(request.clone(), self.within(step)).await {
             Ok(Heard::Answer(answer)) => self.reader(key, |reader| reader.found(step, find, &answer, &scope)),
             Ok(Heard::NotSent(detail)) => return On::Ends(not_sent(detail, None)),
             Ok(Heard::Lost(detail)) => Made::Unsure { detail },
@@ -257,7 +268,7 @@ impl Run<'_> {
         if let Err(why) = self.store.save(&step.name, key, &sent).await {
             return On::Ends(not_sent(format!("step `{}` cannot be stored: {why}", step.name), None));
         }
-        let made = match self.crm.exchange(request.clone()).await {
+        let made = match self.crm.exchange(request.clone(), self.within(step)).await {
             Ok(Heard::Answer(answer)) => self.reader(key, |reader| reader.made(step, &answer)),
             Ok(Heard::NotSent(detail)) => return On::Ends(not_sent(detail, None)),
             Ok(Heard::Lost(detail)) => Made::Unsure { detail },
@@ -279,13 +290,15 @@ impl Run<'_> {
         if let Err(why) = self.store.save(&step.name, key, &sent).await {
             return On::Ends(not_sent(format!("the ticket's request cannot be stored: {why}"), None));
         }
-        let outcome = match self.crm.exchange_with(request.clone(), &contents).await {
+        let outcome = match self.crm.exchange_with(request.clone(), &contents, self.within(step)).await {
             Ok(Heard::Answer(answer)) => self.crm.made(key, &self.order.marker, step, &answer),
             Ok(Heard::NotSent(detail)) => not_sent(detail, None),
             Ok(Heard::Lost(detail)) => Outcome::Lost { detail },
             Err(outcome) => outcome,
         };
-        let Outcome::Created { ticket } = outcome else { return On::Ends(outcome) };
+        let Outcome::Created { ticket } = outcome else {
+            return On::Ends(self.refused_with_files(outcome, &request).await);
+        };
         let known = known_of(&ticket);
         let done = Done { request: Some(request), outputs: Some(known.clone()) };
         if let Err(why) = self.store.save(&step.name, key, &done).await {
@@ -303,7 +316,7 @@ impl Run<'_> {
         request: Rendered,
         ticket: Option<&Ticket>,
     ) -> On {
-        let read = match self.crm.exchange(request).await {
+        let read = match self.crm.exchange(request, self.within(step)).await {
             Ok(Heard::Answer(answer)) => self.reader(key, |reader| reader.reread(step, record, ticket, &answer)),
             Ok(Heard::NotSent(detail) | Heard::Lost(detail)) => Err(detail),
             Err(outcome) => return On::Ends(outcome),

@@ -191,7 +191,7 @@ impl Keeper {
         let kept = held.as_ref().filter(|held| held.seed == seed).and_then(|held| held.refresh.clone());
         let first = asking.auth.first_refresh.as_ref().and_then(|name| asking.secrets.get(name));
         let refresh = kept.or_else(|| first.map(|secret| secret.expose_secret().to_owned())).unwrap_or_default();
-        let answer = match asking.transport.exchange(wire(asking, &refresh)?).await {
+        let answer = match asking.transport.exchange(wire(asking, &refresh)?, asking.auth.request.timeout).await {
             Heard::Answer(answer) => answer,
             Heard::NotSent(why) | Heard::Lost(why) => {
                 return Err(NoToken::Later { why: format!("no token: {why}"), wait: None });

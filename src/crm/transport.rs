@@ -56,12 +56,15 @@ impl Transport {
         Ok(Self { client })
     }
 
-    /// Sends one request and reads its answer to the end.
-    pub(super) async fn exchange(&self, wire: Wire) -> Heard {
-        let request = match self.build(wire) {
+    /// Sends one request and reads its answer to the end, within `limit` where that is another time than the usual one.
+    pub(super) async fn exchange(&self, wire: Wire, limit: Option<Duration>) -> Heard {
+        let mut request = match self.build(wire) {
             Ok(request) => request,
             Err(why) => return Heard::NotSent(why),
         };
+        if limit.is_some() {
+            *request.timeout_mut() = limit;
+        }
         match self.client.execute(request).await {
             Ok(response) => read(response).await,
             Err(error) => ending(error),

@@ -67,6 +67,11 @@ pub enum Alert {
         /// The ticket that was read back without it.
         number: String,
     },
+    /// A ticket made is not found by our key when it must be: the CRM seems not to keep it.
+    KeyUnseen {
+        /// That ticket.
+        number: String,
+    },
 }
 
 /// Words and buttons, ready to send.

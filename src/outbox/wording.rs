@@ -78,6 +78,7 @@ fn alert(texts: &Texts, lang: &str, about: &Alert) -> String {
             let (chat, thread) = (chat.to_string(), thread.to_string());
             texts.say(lang, Key::StaffTopicGone, &[("chat", &chat), ("thread", &thread)])
         }
+        Alert::KeyUnseen { number } => texts.say(lang, Key::StaffKeyUnseen, &[("number", &visible(number))]),
         Alert::KeyDropped { number } => texts.say(lang, Key::StaffKeyDropped, &[("number", &visible(number))]),
     }
 }

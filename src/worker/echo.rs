@@ -31,7 +31,6 @@ impl Worker {
         if known.as_deref() == Some(kept.as_str()) {
             return Ok(());
         }
-        let now = self.clock.now();
         let (key, marker) = (stored.operation.key, &stored.marker);
         let said = match self.crm.verify(&ticket.number, key, marker).await {
             // A CRM that cannot show one ticket may still show those with our key.
@@ -45,35 +44,44 @@ impl Worker {
             said => said,
         };
         match said {
-            Verified::Ours { .. } => {
-                let write = self.store.write(move |tx| {
-                    let kept = kept.clone();
-                    async move { settings::set(tx.as_ref(), KEY_IN_CRM, &kept, now).await }
-                });
-                write.await
-            }
+            Verified::Ours { .. } => self.key_is_kept().await,
             Verified::Exists { ticket } | Verified::Keyless { ticket } => {
-                self.key_is_dropped(&ticket.number, known).await
+                self.key_is_dropped(Alert::KeyDropped { number: ticket.number }).await
             }
-            Verified::Foreign => self.key_is_dropped(&ticket.number, known).await,
-            // It could not be asked: the next ticket is read back.
-            Verified::Absent | Verified::Unsure { .. } | Verified::Impossible => Ok(()),
+            Verified::Foreign => self.key_is_dropped(Alert::KeyDropped { number: ticket.number.clone() }).await,
+            // It could not be asked, or shows no single ticket and not yet this one: it is looked for later.
+            Verified::Absent | Verified::Unsure { .. } | Verified::Impossible => {
+                self.await_ticket(stored, ticket).await
+            }
         }
     }
 
+    /// Remembers that the CRM keeps our key.
+    pub(super) async fn key_is_kept(&self) -> Result<(), StoreError> {
+        let (kept, now) = (format!("kept {}", self.crm.fingerprint()), self.clock.now());
+        let write = self.store.write(move |tx| {
+            let kept = kept.clone();
+            async move { settings::set(tx.as_ref(), KEY_IN_CRM, &kept, now).await }
+        });
+        write.await
+    }
+
     /// Remembers it and tells staff, once for this set-up.
-    async fn key_is_dropped(&self, number: &str, known: Option<String>) -> Result<(), StoreError> {
+    pub(super) async fn key_is_dropped(&self, about: Alert) -> Result<(), StoreError> {
         let dropped = format!("dropped {}", self.crm.fingerprint());
-        if known.as_deref() == Some(dropped.as_str()) {
+        if settings::get(self.store.reader(), KEY_IN_CRM).await?.as_deref() == Some(dropped.as_str()) {
             return Ok(());
         }
-        tracing::error!(ticket.number = number, "the CRM does not keep our key: lookups cannot find what was made");
+        tracing::error!(?about, "the CRM does not keep our key: lookups cannot find what was made");
         let (bot, now) = (self.bot, self.clock.now());
         let unknown = self.author.on_unknown.of(NoticeKind::StaffCard);
-        let about = Alert::KeyDropped { number: number.to_owned() };
         let write = self.store.write(move |tx| {
             let (dropped, about) = (dropped.clone(), about.clone());
             async move {
+                // Of two replicas that saw it at once one tells.
+                if settings::get(tx.as_ref(), KEY_IN_CRM).await?.as_deref() == Some(dropped.as_str()) {
+                    return Ok(());
+                }
                 settings::set(tx.as_ref(), KEY_IN_CRM, &dropped, now).await?;
                 let letter = Letter {
                     bot,

@@ -43,7 +43,7 @@ impl Worker {
         let last_start = lease_end.minus(self.policy.request_timeout);
         // Only a repeat under the CRM's own key has to be what the CRM saw before.
         let may_differ = !matches!(stored.operation.state, State::Sending { ground: Ground::SameKey, .. });
-        OperationSteps { store, operation: stored.operation.id, began, last_start, clock, may_differ }
+        OperationSteps { store, operation: stored.operation.id, began, last_start, lease_end, clock, may_differ }
     }
 
     /// Posts the files of a ticket that was found or linked before anybody is told of it, so that a process that dies

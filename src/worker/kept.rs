@@ -26,6 +26,7 @@ pub(super) struct OperationSteps {
     pub(super) operation: OperationId,
     pub(super) began: Timestamp,
     pub(super) last_start: Timestamp,
+    pub(super) lease_end: Timestamp,
     pub(super) clock: Arc<dyn Clock>,
     /// Whether the request may be made anew where it cannot go out as it was.
     pub(super) may_differ: bool,
@@ -97,6 +98,12 @@ impl StepStore for OperationSteps {
 
     fn may_differ(&self) -> bool {
         self.may_differ
+    }
+
+    fn left(&self) -> Duration {
+        let now = self.clock.now();
+        // Under a clock that was set back since, nobody can tell.
+        if now < self.began { Duration::ZERO } else { self.lease_end.since(now) }
     }
 
     fn is_ours(&self) -> bool {

@@ -6,7 +6,7 @@ use super::{Did, Worker, did};
 use crate::{
     crm::limiter::Sign,
     domain::{
-        operation::{Event, Policy, State},
+        operation::{Event, OnAbsent, Policy, State},
         outcome::{Look, Promise, Verified},
         ticket::Ticket,
     },
@@ -42,7 +42,13 @@ impl Worker {
         {
             self.attach(&stored, ticket).await;
         }
+        // While it is not known whether the CRM keeps our key, a miss must not have a ticket made again.
+        let key_due = if self.policy.on_absent == OnAbsent::Resend { self.key_due().await? } else { None };
         let (event, detail) = match look {
+            Look::Missed if key_due.is_some() => {
+                let retry_at = key_due.unwrap_or(asked_at).max(self.clock.now().plus(self.policy.spacing));
+                (Event::Unsure { retry_at }, Some("whether the CRM keeps our key is not known yet".to_owned()))
+            }
             Look::Found { tickets } => (Event::Found { tickets, asked_at }, None),
             Look::Missed => (Event::Missed { asked_at }, None),
             Look::Unsure { detail, wait } => {

@@ -3,6 +3,7 @@
 //! It takes no input. A signal or a timer only makes it look sooner; the loop and the tests call the same
 //! [`Worker::due`] and [`Worker::step`].
 
+mod awaited;
 mod begin;
 mod clockwork;
 mod echo;
@@ -178,7 +179,8 @@ impl Worker {
     pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
         let now = self.clock.now();
         let due = operations::next_due(self.store.reader(), self.bot, now).await?;
-        Ok([due, self.next_begun(), self.resting.next(now)].into_iter().flatten().min())
+        let key = self.key_due().await?.filter(|at| *at > now);
+        Ok([due, self.next_begun(), self.resting.next(now), key].into_iter().flatten().min())
     }
 
     /// Does what one due operation needs. A failure concerns only it and leaves it as stored.
@@ -290,10 +292,10 @@ impl Worker {
         if sends && settings::get(self.store.reader(), settings::PAUSED).await?.is_some() {
             return Ok(Some(now.plus(Duration::from_secs(5))));
         }
-        if urgent {
-            return Ok(None);
-        }
-        let admission = self.limiter.lock().unwrap_or_else(PoisonError::into_inner).admit(now, cost);
+        let mut limiter = self.limiter.lock().unwrap_or_else(PoisonError::into_inner);
+        // Somebody waits: the rate is passed over, a budget never.
+        let admission = if urgent { limiter.press(now, cost) } else { limiter.admit(now, cost) };
+        drop(limiter);
         Ok(match admission {
             Admission::Go => None,
             Admission::Wait { after, .. } => Some(now.plus(after)),

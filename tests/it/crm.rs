@@ -3,11 +3,14 @@
 #![expect(clippy::expect_used, reason = "a test that cannot set itself up should stop there")]
 
 mod dialects;
+mod paced;
 pub(crate) mod peer;
 mod recorded;
 mod sandboxed;
 mod scanned;
+mod sight;
 mod stepped;
+mod timed;
 mod tokens;
 mod untrusted;
 

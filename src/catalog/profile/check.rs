@@ -13,7 +13,7 @@ mod wires;
 
 use self::wires::templates;
 use super::{
-    model::{Auth, Lookup, Profile, Repeat, Step, StepKind},
+    model::{Auth, Confidence, Lookup, Profile, Repeat, Sees, Step, StepKind},
     rule::{Rule, Verdict},
 };
 use crate::{
@@ -56,6 +56,7 @@ pub(super) fn whole(document: &Document<'_>, profile: &Profile, today: Option<&s
             section.error("name", format!("two lookups are called `{}`", lookup.name), "give each a name of its own");
         }
     }
+    budgets(&root, profile);
     answers::whole(&root, profile);
     statuses::whole(&root, profile);
     methods::whole(&root, profile);
@@ -84,6 +85,27 @@ fn promise(root: &Section<'_>, head: &Section<'_>, profile: &Profile) {
         let hint = "absence cannot be proved here: on_absent = \"review\"";
         root.error("on_absent", "a blind profile can never send again by itself", hint);
     }
+    if profile.on_absent == OnAbsent::Resend && !profile.lookups.is_empty() {
+        let spots = Sees::blind_spots(&profile.lookups);
+        if !spots.is_empty() {
+            let what = format!(
+                "no lookup is known to see {} tickets: a miss does not prove that one was never made",
+                spots.join(" and ")
+            );
+            root.error(
+                "on_absent",
+                what,
+                "sees_closed = true in a [[lookup]] that finds them, or on_absent = \"review\"",
+            );
+        }
+    }
+    if claim == Promise::Keyed
+        && !profile.meta.evidence.is_empty()
+        && profile.meta.evidence.iter().all(|known| known.confidence == Some(Confidence::General))
+    {
+        let hint = "a page, an issue, the source, or `zayavka probe`: confidence = \"doc\"";
+        head.error("promise", "`keyed` is claimed, but nobody has looked it up", hint);
+    }
     let by_refusal = claim == Promise::Keyed && profile.dedupe.repeat == Repeat::Refused;
     let says_exists = profile.steps.iter().flat_map(|step| &step.outcome).any(|rule| rule.verdict == Verdict::Exists);
     if by_refusal && !says_exists {
@@ -92,6 +114,18 @@ fn promise(root: &Section<'_>, head: &Section<'_>, profile: &Profile) {
     }
     if by_refusal && profile.lookups.is_empty() {
         head.error("promise", "a repeat is refused, but nothing finds the ticket made before", "write a [[lookup]]");
+    }
+}
+
+/// What costs more than a whole budget could never go within it.
+fn budgets(root: &Section<'_>, profile: &Profile) {
+    let create: u32 = profile.steps.iter().map(|step| step.cost).sum();
+    let look: u32 = profile.lookups.iter().map(|lookup| lookup.cost).sum();
+    let dearest = create.max(look);
+    let section = root.table_or_empty("limits");
+    for (key, _, most) in profile.limits.budgets.all().filter(|(_, _, most)| *most < dearest) {
+        let what = format!("one ticket counts for {dearest} requests, only {most} may go");
+        section.error(key, what, "a larger budget, or the true `cost` of each step and lookup");
     }
 }
 

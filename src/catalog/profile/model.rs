@@ -18,7 +18,7 @@ use crate::domain::{operation::OnAbsent, outcome::Promise};
 
 pub use attachments::{Attachments, Way};
 pub use auth::{Auth, Signing, TokenAuth};
-pub use lookup::{Lookup, Match, Same, Scan, Unrelated};
+pub use lookup::{Lookup, Match, Same, Scan, Sees, Unrelated};
 pub use step::{Find, Many, Step, StepKind};
 
 /// One CRM, described: what to send, how to read the answer, what a repeat does.
@@ -101,6 +101,43 @@ pub struct Evidence {
     pub source: String,
     /// `YYYY-MM-DD`.
     pub date: String,
+    /// How far the source can be relied on; `None` where nobody has said.
+    pub confidence: Option<Confidence>,
+}
+
+/// How far the source of a claim can be relied on, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// Seen on a live system.
+    Measured,
+    /// Read in the vendor's own source.
+    Code,
+    /// The vendor's documentation.
+    Doc,
+    /// An issue, or a thread of the vendor's forum.
+    Issue,
+    /// Somebody else's page.
+    ThirdParty,
+    /// Common knowledge that nobody has looked up.
+    General,
+}
+
+impl Confidence {
+    /// All, with their words in a profile.
+    pub const WORDS: [(&'static str, Self); 6] = [
+        ("measured", Self::Measured),
+        ("code", Self::Code),
+        ("doc", Self::Doc),
+        ("issue", Self::Issue),
+        ("third_party", Self::ThirdParty),
+        ("general", Self::General),
+    ];
+
+    /// Its word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::WORDS.into_iter().find(|(_, known)| *known == self).map_or("", |(word, _)| word)
+    }
 }
 
 /// A trial of the profile.
@@ -184,6 +221,31 @@ pub struct Limits {
     pub burst: u32,
     /// Requests open at the same time.
     pub concurrency: u32,
+    /// Requests within any minute, hour and day; all of them hold at once, beside the rate.
+    pub budgets: Budgets,
+}
+
+/// How many requests may go within any such time; `None` is any number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Budgets {
+    /// A minute.
+    pub per_minute: Option<u32>,
+    /// An hour.
+    pub per_hour: Option<u32>,
+    /// A day, any 24 hours.
+    pub per_day: Option<u32>,
+}
+
+impl Budgets {
+    /// Those that are given, with their keys and lengths.
+    pub fn all(self) -> impl Iterator<Item = (&'static str, Duration, u32)> {
+        let all = [
+            ("per_minute", 60, self.per_minute),
+            ("per_hour", 3_600, self.per_hour),
+            ("per_day", 86_400, self.per_day),
+        ];
+        all.into_iter().filter_map(|(key, seconds, most)| Some((key, Duration::from_secs(seconds), most?)))
+    }
 }
 
 /// A request to be rendered.
@@ -201,6 +263,8 @@ pub struct Request {
     pub headers: Vec<(String, Template)>,
     /// What it carries.
     pub body: Body,
+    /// The longest this exchange may take, where it is not the installation's usual time.
+    pub timeout: Option<Duration>,
 }
 
 /// A URL template in two parts, since they are escaped in different ways.
@@ -225,8 +289,8 @@ pub enum Body {
     Form(Vec<(Template, Node)>),
     /// One file, as it is.
     File,
-    /// `multipart/form-data`; a field that is the file carries its bytes.
-    Multipart(Vec<(Template, Template)>),
+    /// `multipart/form-data`; a field that is the file carries its bytes, a tree becomes fields `name[key]`.
+    Multipart(Vec<(Template, Node)>),
 }
 
 /// A JSON tree with templates at its leaves.

@@ -165,6 +165,7 @@ texts! {
     StaffDoneCreateUnseen = "staff"."done_create_unseen", Message, Review, ["marker"];
     StaffDoneReject = "staff"."done_reject", Message, Rejected, ["marker"];
     StaffTooLate = "staff"."too_late", Message, Free, ["marker", "state"];
+    StaffKeyUnseen = "staff"."key_unseen", Message, Free, ["number"];
     StaffKeyDropped = "staff"."key_dropped", Message, Free, ["number"];
     StaffTopicGone = "staff"."topic_closed", Message, Free, ["chat", "thread"];
     StaffCrmRefusesUs = "staff"."crm_refuses_us", Message, Free, [];

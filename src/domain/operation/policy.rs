@@ -73,8 +73,8 @@ impl Policy {
         if self.lease <= self.request_timeout {
             refuse(
                 "crm.lease",
-                format!("{:?} is not longer than request_timeout {:?}", self.lease, self.request_timeout),
-                "a sender must be able to finish within its lease: raise lease or lower request_timeout".into(),
+                format!("{:?} is not longer than the longest call, {:?}", self.lease, self.request_timeout),
+                "a sender must be able to finish within its lease: raise lease, or lower request_timeout or the profile's timeout".into(),
             );
         }
         if self.looks == 0 {

@@ -113,7 +113,13 @@ fn answer(odd: Option<u16>, usual: StatusCode, body: Value) -> (StatusCode, Json
 
 async fn create(State(book): Shared, headers: HeaderMap, body: Bytes) -> (StatusCode, Json<Value>) {
     let (odd, carried_out) = note(&book, "create", "/tickets".to_owned(), &headers, &body);
-    let sent: Value = serde_json::from_slice(&body).expect("JSON");
+    let multipart = headers.get("content-type").is_some_and(|kind| kind.as_bytes().starts_with(b"multipart/"));
+    let sent: Value = if multipart {
+        let field = |name: &str| field(&String::from_utf8_lossy(&body), name);
+        json!({"ref": field("ref"), "keyed": field("keyed").as_deref() == Some("true")})
+    } else {
+        serde_json::from_slice(&body).expect("JSON")
+    };
     let key = sent["ref"].as_str().expect("a key").to_owned();
     let mut book = book.lock().expect("no panic holds it");
     // A repeat under the same key makes nothing new.
@@ -123,6 +129,12 @@ async fn create(State(book): Shared, headers: HeaderMap, body: Bytes) -> (Status
     }
     let number = known.map_or(book.tickets.len(), |at| at + 1);
     answer(odd, StatusCode::CREATED, json!({"id": number}))
+}
+
+/// The text of a form's field.
+pub(super) fn field(body: &str, name: &str) -> Option<String> {
+    let (_, rest) = body.split_once(&format!("name=\"{name}\"\r\n\r\n"))?;
+    rest.split_once("\r\n--").map(|(text, _)| text.to_owned())
 }
 
 async fn find(State(book): Shared, Query(query): Query<BTreeMap<String, String>>) -> Json<Value> {
@@ -140,7 +152,11 @@ async fn upload(
 ) -> (StatusCode, Json<Value>) {
     let (odd, _) = note(&book, "upload", uri.to_string(), &headers, &body);
     let number = book.lock().expect("no panic holds it").seen.len();
-    answer(odd, StatusCode::CREATED, json!({"upload": {"token": format!("t{number}")}}))
+    answer(
+        odd,
+        StatusCode::CREATED,
+        json!({"upload": {"token": format!("t{number}"), "url": format!("https://files.example/{number}?a=b")}}),
+    )
 }
 
 async fn attach(

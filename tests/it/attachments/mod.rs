@@ -4,6 +4,7 @@
 
 mod chat;
 mod desk;
+mod parts;
 mod sent;
 
 use std::collections::BTreeMap;

@@ -16,7 +16,7 @@ use crate::{
     world::{ANNA, BOT, Options, SUBMIT, World},
 };
 
-const MINUTE: Duration = Duration::from_secs(60);
+pub(super) const MINUTE: Duration = Duration::from_secs(60);
 
 const HEAD: &str = r#"
 auth.kind = "none"
@@ -40,7 +40,7 @@ repeat = "REPEAT"
 name = "create"
 request = { url = "{{ vars.base_url }}/tickets", body = { ref = "{{ ext.token }}", text = "{{ body }}", keyed = KEYED, FILES } }
 read = { id = "id" }
-outcome = [{ status = 201, is = "created" }, { status = 429, is = "throttled" }]
+outcome = [{ status = 201, is = "created" }, { status = 429, is = "throttled" }, { status = 422, is = "refused" }]
 [[lookup]]
 name = "ticket"
 request = { url = "{{ vars.base_url }}/tickets", query = { ref = "{{ ext.token }}" } }
@@ -49,7 +49,7 @@ match = { path = "ref", equals = "{{ ext.token }}" }
 read = { id = "id" }
 "#;
 
-const UPLOAD: &str = r#"
+pub(super) const UPLOAD: &str = r#"
 [attachments]
 kind = "upload_then_token"
 request = { url = "{{ vars.base_url }}/uploads", query = { filename = "{{ file.name }}" }, body_kind = "file" }
@@ -57,7 +57,7 @@ read = { id = "upload.token" }
 outcome = [{ status = 201, is = "created" }, { status = 413, is = "refused" }]
 "#;
 
-const INLINE: &str = "[attachments]\nkind = \"inline_base64\"\n";
+pub(super) const INLINE: &str = "[attachments]\nkind = \"inline_base64\"\n";
 
 const AFTER: &str = r#"
 [attachments]
@@ -67,10 +67,10 @@ outcome = [{ status = 201, is = "created" }, { status = 413, is = "refused" }]
 "#;
 
 const TOKENS: &str = "uploads = \"{{ files | each({'token': 'token', 'filename': 'name', 'type': 'type'}) }}\"";
-const CONTENTS: &str = "files = \"{{ files | each({'FileName': 'name', 'FileContent': 'content'}) }}\"";
+pub(super) const CONTENTS: &str = "files = \"{{ files | each({'FileName': 'name', 'FileContent': 'content'}) }}\"";
 
 /// The product with a desk that takes files in this way.
-async fn world(db: Database, keyed: bool, files: &str, way: &str) -> (World, Desk, TempDir) {
+pub(super) async fn world(db: Database, keyed: bool, files: &str, way: &str) -> (World, Desk, TempDir) {
     let desk = Desk::start().await;
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("filed.toml");
@@ -93,7 +93,7 @@ async fn world(db: Database, keyed: bool, files: &str, way: &str) -> (World, Des
 }
 
 /// Attaches a photo and a document, and sends.
-async fn apply(world: &mut World) {
+pub(super) async fn apply(world: &mut World) {
     world.act(ANNA, "photo", json!({})).await;
     world.act(ANNA, "document", json!({ "file_name": "скан.pdf", "size": 70_000 })).await;
     world.settle().await;
@@ -108,21 +108,21 @@ fn bytes(path: &str, size: usize) -> Vec<u8> {
     start.chain((0..=u8::MAX).cycle()).take(size).collect()
 }
 
-fn photo() -> Vec<u8> {
+pub(super) fn photo() -> Vec<u8> {
     bytes("photos/file_1", 122_880)
 }
 
-fn scan() -> Vec<u8> {
+pub(super) fn scan() -> Vec<u8> {
     bytes("documents/file_2", 70_000)
 }
 
-async fn why(world: &mut World) -> String {
+pub(super) async fn why(world: &mut World) -> String {
     let marker = world.marker(ANNA).await;
     world.staff(&format!("/why {marker}")).await
 }
 
 /// The longest text the database holds of this ticket's requests.
-async fn longest_stored(world: &World) -> usize {
+pub(super) async fn longest_stored(world: &World) -> usize {
     let stored = world.operations(ANNA).await.remove(0);
     let steps = crm_steps::load(world.app().store.reader(), stored.operation.id).await.expect("rows");
     let prepared = stored.prepared.map_or(0, |text| text.len());

@@ -3,12 +3,13 @@
 
 use std::{collections::BTreeMap, fs, net::SocketAddr, path::Path, sync::Arc};
 
+use futures_util::{FutureExt as _, future::BoxFuture};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use zayavka::{
     catalog::profile::{self, built_in},
-    crm::{Crm, steps::Forgetful},
-    domain::ticket::TicketOrder,
+    crm::{Crm, FileSource, NoFile, steps::Forgetful},
+    domain::{attachment::Attachment, ticket::TicketOrder},
     ids::{ExternalKey, Marker},
 };
 
@@ -40,7 +41,31 @@ struct Recording {
 #[serde(deny_unknown_fields)]
 struct Case {
     name: String,
+    /// Files of the order.
+    #[serde(default)]
+    file: Vec<File>,
     call: Vec<Call>,
+}
+
+/// An attached file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    mime: String,
+    content: String,
+}
+
+/// The files of a case, as Telegram would give them.
+#[derive(Debug)]
+struct Files(Vec<File>);
+
+impl FileSource for Files {
+    fn fetch<'a>(&'a self, file: &'a Attachment, _: u64) -> BoxFuture<'a, Result<Vec<u8>, NoFile>> {
+        let found = self.0.iter().find(|known| known.name == file.file_id);
+        let content = found.map(|file| file.content.clone().into_bytes()).ok_or(NoFile::Gone);
+        async { content }.boxed()
+    }
 }
 
 /// One thing our client does, with every exchange it takes.
@@ -74,7 +99,8 @@ struct Exchange {
     /// Header lines the request must have.
     #[serde(default)]
     headers: Vec<String>,
-    /// What the body must hold: a tree for JSON, of which each part must be so; a text for a form, exactly.
+    /// What the body must hold: a tree for JSON, of which each part must be so; a text for a form, exactly, `{boundary}`
+    /// between its parts.
     sends: Option<Json>,
     /// Status line of the answer; absent where the answer is lost.
     status: Option<String>,
@@ -117,7 +143,13 @@ impl Exchange {
         }
         match &self.sends {
             None => {}
-            Some(Json::String(text)) => assert_eq!(body, with_key(text), "{what}"),
+            Some(Json::String(text)) => {
+                let line = head.lines().find_map(|line| line.split_once("; boundary="));
+                let boundary = line.map_or("", |(_, boundary)| boundary);
+                // A recording has plain line ends.
+                let body = body.replace("\r\n", "\n");
+                assert_eq!(body, with_key(text).replace("{boundary}", boundary), "{what}");
+            }
             Some(tree) => {
                 let tree: Json = serde_json::from_str(&with_key(&tree.to_string())).expect("JSON");
                 let sent: Json = serde_json::from_str(body).unwrap_or_else(|_| panic!("{what}: no JSON: {body}"));
@@ -151,6 +183,17 @@ impl Call {
             _ => panic!("`{}` is nothing a CRM does", self.does),
         };
         said.expect("it is JSON")
+    }
+}
+
+fn attached(file: &File) -> Attachment {
+    let size = u64::try_from(file.content.len()).ok();
+    Attachment {
+        file_id: file.name.clone(),
+        unique_id: file.name.clone(),
+        name: Some(file.name.clone()),
+        size,
+        mime: file.mime.clone(),
     }
 }
 
@@ -195,7 +238,9 @@ impl Recording {
         let exchanges: Vec<Exchange> = case.call.iter().flat_map(Call::exchanges).collect();
         let peer = Peer::new(exchanges.iter().map(Exchange::act).collect()).await;
         let (crm, steps) = (self.crm(peer.address), Forgetful::default());
+        let crm = crm.with_files(Arc::new(Files(case.file.clone())));
         let mut order = order();
+        order.files = case.file.iter().map(attached).collect();
         order.contact.email.clone_from(&self.email);
         let mut asked = 0;
         for call in &case.call {

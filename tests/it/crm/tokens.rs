@@ -166,6 +166,64 @@ async fn an_ended_token_is_renewed_once_and_a_fresh_one_that_is_refused_stops_th
     assert!(matches!(outcome, Outcome::AuthRefused { .. }), "{outcome:?}");
 }
 
+/// The same behind a login whose session ends with a word of the CRM, under a status that says other things too.
+fn ending_profile() -> String {
+    let ended =
+        "relogin_on = [{ status = [200, 400, 403], where = [{ path = \"error\", equals = \"session_expired\" }] }]\n";
+    let text = profile_text().replacen("margin = \"1m\"\n", &format!("margin = \"1m\"\n{ended}"), 1);
+    assert!(text.contains("relogin_on"), "{text}");
+    text
+}
+
+fn ended(status: &str) -> Act {
+    Act::Say(http(status, "", "{\"error\":\"session_expired\",\"message\":\"log in again\"}"))
+}
+
+#[tokio::test]
+async fn a_session_that_ended_by_the_crms_own_word_is_renewed_once_whatever_the_status() {
+    for status in ["200 OK", "400 Bad Request", "403 Forbidden"] {
+        let bench = Bench::new().await;
+        let peer = Peer::new(vec![
+            token("access-one", "refresh-two"),
+            made(),
+            ended(status),
+            token("access-two", "refresh-three"),
+            made(),
+            ended(status),
+        ])
+        .await;
+        let crm = bench.replica_of(&ending_profile(), "a", &peer);
+        assert!(matches!(create(&crm).await, Outcome::Created { .. }), "{status}");
+        bench.clock.advance(Duration::from_secs(600));
+        let outcome = create(&crm).await;
+        assert!(matches!(outcome, Outcome::NotSent { wait: Some(_), .. }), "{status}: nothing was done: {outcome:?}");
+        assert!(matches!(create(&crm).await, Outcome::Created { .. }), "{status}");
+        assert_eq!(asked(&peer).len(), 2, "{status}");
+        // The new session ended at once: logging in again and again would not help.
+        let outcome = create(&crm).await;
+        assert!(matches!(outcome, Outcome::AuthRefused { .. }), "{status}: {outcome:?}");
+        assert_eq!(asked(&peer).len(), 2, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn the_same_status_with_another_word_is_no_end_of_a_session() {
+    let bench = Bench::new().await;
+    let peer = Peer::new(vec![
+        token("access-one", "refresh-two"),
+        made(),
+        Act::Say(http("400 Bad Request", "", "{\"error\":\"no_subject\",\"message\":\"Укажите тему\"}")),
+        Act::Say(http("200 OK", "", "{\"error\":\"?\"}")),
+    ])
+    .await;
+    let crm = bench.replica_of(&ending_profile(), "a", &peer);
+    assert!(matches!(create(&crm).await, Outcome::Created { .. }));
+    bench.clock.advance(Duration::from_secs(600));
+    assert!(matches!(create(&crm).await, Outcome::Refused { .. }));
+    assert!(matches!(create(&crm).await, Outcome::Lost { .. }));
+    assert_eq!(asked(&peer).len(), 1);
+}
+
 #[tokio::test]
 async fn a_refused_refresh_is_told_without_a_secret() {
     let bench = Bench::new().await;

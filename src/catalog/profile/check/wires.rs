@@ -89,7 +89,7 @@ fn path_secret(section: &Section<'_>, profile: &Profile, request: &Request) {
 }
 
 fn credentials(section: &Section<'_>, profile: &Profile, request: &Request) {
-    let is_map = matches!(request.body, Body::Form(_) | Body::Json(Node::Map(_)));
+    let is_map = matches!(request.body, Body::Form(_) | Body::Multipart(_) | Body::Json(Node::Map(_)));
     if matches!(profile.auth, Auth::BodyField { .. }) && !is_map {
         section.error("request", "the secret goes into a field of the body, but the body has no fields", "");
     }
@@ -144,9 +144,8 @@ pub(super) fn templates(request: &Request) -> Vec<&Template> {
     }
     match &request.body {
         Body::None | Body::File => {}
-        Body::Multipart(fields) => all.extend(fields.iter().flat_map(|(key, value)| [key, value])),
         Body::Json(node) => leaves(node, &mut all),
-        Body::Form(fields) => fields.iter().for_each(|(key, node)| {
+        Body::Form(fields) | Body::Multipart(fields) => fields.iter().for_each(|(key, node)| {
             all.push(key);
             leaves(node, &mut all);
         }),

@@ -128,6 +128,26 @@ pub(super) fn rules(parent: &Section<'_>, names: &Names, purpose: Use, words: &[
     rules
 }
 
+/// Answers that mean "the session has ended, nothing was done": after one of them the request goes again.
+pub(super) fn endings(parent: &Section<'_>, names: &Names) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    for section in parent.tables("relogin_on") {
+        let status = statuses(&section);
+        let conditions: Vec<Condition> =
+            section.tables("where").into_iter().filter_map(|section| condition(section, names, Use::Fixed)).collect();
+        if let Some(status) = status {
+            // Words of the CRM prove that nothing was done; a status alone does so only where it says who asks.
+            if conditions.is_empty() && !(100..=599).all(|code| !status.contains(code) || code == 401) {
+                let hint = "where = [{ path = \"error.code\", equals = \"session_expired\" }]";
+                section.error("status", "this status alone does not prove that the session has ended", hint);
+            }
+            rules.push(Rule { status, conditions, verdict: Verdict::Auth, wait: None });
+        }
+        section.finish();
+    }
+    rules
+}
+
 fn check_reachable(section: &Section<'_>, earlier: &[Rule], rule: &Rule) {
     let (what, hint) = match reach::dead(earlier, rule) {
         None => return,

@@ -6,6 +6,7 @@ use super::{
     super::{
         model::{Attachments, Step, StepKind, Way},
         rule::CREATE_WORDS,
+        template::Template,
     },
     answer, meta,
     names::{Names, Use},
@@ -16,33 +17,31 @@ use crate::{
     domain::attachment::{LARGEST_FILE, MOST_FILES, is_mime},
 };
 
-/// What a profile may say, ways that are not built yet included.
+/// What a profile may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
     None,
     Inline,
+    Multipart,
     Upload,
+    Urls,
     AfterCreate,
 }
 
-const WORDS: [(&str, Word); 4] = [
+const WORDS: [(&str, Word); 6] = [
     ("none", Word::None),
     ("inline_base64", Word::Inline),
+    ("multipart", Word::Multipart),
     ("upload_then_token", Word::Upload),
+    ("url_list", Word::Urls),
     ("after_create_post", Word::AfterCreate),
 ];
 
 pub(super) fn attachments(root: &Section<'_>, names: &Names) -> Option<Attachments> {
     let Some(section) = root.table("attachments") else { return Some(Attachments::default()) };
     if !section.has("kind") {
-        section.missing("kind", "\"none\", \"inline_base64\", \"upload_then_token\" or \"after_create_post\"");
-    }
-    if let Some(later) = section.peek("kind").filter(|kind| kind == "multipart" || kind == "url_list") {
-        let hint =
-            "\"upload_then_token\" or \"after_create_post\" with a multipart body, \"inline_base64\", or \"none\"";
-        section.error("kind", format!("a create with its files as `{later}` is not supported"), hint);
-        section.take_all();
-        return None;
+        let words: Vec<_> = WORDS.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+        section.missing("kind", words.join(", "));
     }
     let word = section.one_of("kind", &WORDS);
     let plain = Attachments::default();
@@ -53,19 +52,25 @@ pub(super) fn attachments(root: &Section<'_>, names: &Names) -> Option<Attachmen
     let required = section.bool("required").unwrap_or(false);
     let types = types(&section);
     let token_lives = section.duration("token_lives", Duration::from_secs(1)..=Duration::from_secs(366 * 86_400));
-    if token_lives.is_some() && word != Some(Word::Upload) {
+    if token_lives.is_some() && !matches!(word, Some(Word::Upload | Word::Urls)) {
         section.error("token_lives", "there is no upload here whose token could end", "remove it");
     }
     let way = match word {
         None => None,
         Some(Word::None) => Some(Way::None),
         Some(Word::Inline) => Some(Way::Inline),
+        Some(Word::Multipart) => Some(Way::Multipart(parts(&section, names))),
         Some(Word::Upload) => step(&section, names, Use::File).map(|step| Way::Upload(Box::new(step))),
+        Some(Word::Urls) => step(&section, names, Use::File).map(|step| Way::Urls(Box::new(step))),
         Some(Word::AfterCreate) => step(&section, names, Use::FileAfter).map(|step| Way::AfterCreate(Box::new(step))),
     };
     match word {
         Some(Word::Upload) if !section.has("read") => {
             section.missing("read", "where the answer to an upload holds its token: read = { id = \"upload.token\" }");
+        }
+        Some(Word::Urls) if !section.has("read") => {
+            let hint = "where the answer to an upload holds the file's address: read = { url = \"file.url\" }";
+            section.missing("read", hint);
         }
         Some(Word::AfterCreate | Word::None) if required => {
             let hint = "only what is sent before the ticket, or with it, can hold it up";
@@ -75,6 +80,22 @@ pub(super) fn attachments(root: &Section<'_>, names: &Names) -> Option<Attachmen
     }
     section.finish();
     Some(Attachments { way: way?, required, max_files, max_size, max_total, types, token_lives })
+}
+
+/// What each file adds to the ticket's request.
+fn parts(section: &Section<'_>, names: &Names) -> Vec<(Template, Template)> {
+    let Some(table) = section.table("parts") else {
+        section.missing("parts", "parts = { \"attachments[]\" = \"{{ file.content }}\" }");
+        return Vec::new();
+    };
+    let parts = request::pairs(&table, names, Use::Part);
+    if !parts.iter().any(|(_, value)| value.source().replace(' ', "") == "{{file.content}}") {
+        section.error("parts", "no part is the file", "parts = { \"attachments[]\" = \"{{ file.content }}\" }");
+    }
+    if parts.iter().any(|(name, _)| name.names().contains("file.content")) {
+        section.error("parts", "the file's content stands in a part's name", "\"files[{{ file.index }}]\"");
+    }
+    parts
 }
 
 /// The request for one file, read like a step of the create.

@@ -196,6 +196,7 @@ impl Reader<'_> {
                 "a margin shorter than the lifetime",
             );
         }
+        let relogin = answer::endings(section, self.names);
         let header = header.to_ascii_lowercase();
         let base_url = base_url.unwrap_or_default();
         Some(TokenAuth {
@@ -211,6 +212,7 @@ impl Reader<'_> {
             prefix,
             lifetime,
             margin,
+            relogin,
         })
     }
 
@@ -240,7 +242,15 @@ impl Reader<'_> {
         }
         let body = if json { Body::Json(Node::Map(fields)) } else { Body::Form(fields) };
         let method = "POST".to_owned();
-        Some(Request { method, url, query: Vec::new(), query_json: None, headers: Vec::new(), body })
+        Some(Request {
+            method,
+            url,
+            query: Vec::new(),
+            query_json: None,
+            headers: Vec::new(),
+            body,
+            timeout: section.duration("timeout", request::TIMEOUTS),
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     super::{
-        model::{Lookup, Scan, Unrelated},
+        model::{Lookup, Scan, Sees, Unrelated},
         rule::READ_WORDS,
     },
     answer, meta,
@@ -36,6 +36,11 @@ pub(super) fn lookup(section: Section<'_>, names: &Names) -> Option<Lookup> {
     let misses = meta::count(&section, "misses", 1..=100);
     let spacing = section.duration("spacing", Duration::from_millis(100)..=DAY);
     let cost = meta::cost(&section);
+    let sees = Sees {
+        closed: section.bool("sees_closed"),
+        archived: section.bool("sees_archived"),
+        merged: section.bool("sees_merged"),
+    };
     if scan.is_some() && results.is_none() {
         section.missing("results", "a scan leafs through a list: where is it in the answer?");
     }
@@ -54,6 +59,7 @@ pub(super) fn lookup(section: Section<'_>, names: &Names) -> Option<Lookup> {
         unrelated: unrelated.unwrap_or(if scan.is_some() { Unrelated::Ignore } else { Unrelated::Unsure }),
         read,
         scan,
+        sees,
         settle_after: settle_after.unwrap_or(Duration::from_secs(120)),
         lag: lag.unwrap_or(Duration::ZERO),
         misses: misses.unwrap_or(3),

@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use super::super::{
-    model::{Dedupe, Evidence, Expires, Ext, Limits, Meta, Repeat, Secret, Var, VarKind, Verified},
+    model::{
+        Budgets, Confidence, Dedupe, Evidence, Expires, Ext, Limits, Meta, Repeat, Secret, Var, VarKind, Verified,
+    },
     rule::Pattern,
 };
 use crate::{
@@ -55,8 +57,9 @@ fn evidence(section: Section<'_>) -> Option<Evidence> {
     let claim = telling(&section, "claim", 3, "what is claimed, in one sentence");
     let source = telling(&section, "source", 3, "a page, a repository path, an issue, a measurement");
     let date = date(&section, "date");
+    let confidence = section.one_of("confidence", &Confidence::WORDS);
     section.finish();
-    Some(Evidence { claim: claim?, source: source?, date: date? })
+    Some(Evidence { claim: claim?, source: source?, date: date?, confidence })
 }
 
 fn verified(section: Section<'_>) -> Option<Verified> {
@@ -209,8 +212,24 @@ pub(super) fn limits(root: &Section<'_>) -> Limits {
     let per_second = section.take("per_second").and_then(|item| rate(&item)).unwrap_or(5.0);
     let burst = count(&section, "burst", 1..=10_000).unwrap_or(5);
     let concurrency = count(&section, "concurrency", 1..=1_000).unwrap_or(1);
+    let budget = |key, most| count(&section, key, 1..=most);
+    let budgets = Budgets {
+        per_minute: budget("per_minute", 600_000),
+        per_hour: budget("per_hour", 36_000_000),
+        per_day: budget("per_day", 864_000_000),
+    };
+    let given: Vec<_> = budgets.all().collect();
+    for pair in given.windows(2) {
+        if let [(shorter, _, fewer), (longer, _, more)] = pair
+            && more < fewer
+        {
+            let what =
+                format!("{more} in the longer time are fewer than the {fewer} of `{shorter}`, which never counts");
+            section.error(longer, what, format!("remove `{shorter}`, or mend one of the two"));
+        }
+    }
     section.finish();
-    Limits { per_second, burst, concurrency }
+    Limits { per_second, burst, concurrency, budgets }
 }
 
 /// Requests a second, also below one: `0.4`.

@@ -17,6 +17,8 @@ pub(super) enum Use {
     File,
     /// The same after it.
     FileAfter,
+    /// What one file adds to the ticket's request.
+    Part,
     /// A lookup by our key, and what rules compare with.
     Find,
     /// A lookup that leafs through pages.
@@ -57,6 +59,7 @@ impl Use {
                 "files",
             ],
             Self::File => &FILE,
+            Self::Part => &["file.name", "file.type", "file.size", "file.content", "file.index", "file.number"],
             Self::FileAfter => &[KEY[0], KEY[1], KEY[2], KEY[3], FILE[4], FILE[5], FILE[6], FILE[7], "id", "number"],
             Self::Find => &KEY,
             Self::Scan => &[KEY[0], KEY[1], KEY[2], KEY[3], "page", "offset"],

@@ -1,5 +1,7 @@
 //! The sending half of a profile: credentials, URLs, query, headers and the body as a tree of templates.
 
+use std::{ops::RangeInclusive, time::Duration};
+
 use serde_json::Value as Json;
 use toml::de::DeValue;
 
@@ -15,6 +17,9 @@ use crate::config::reader::{Item, Section};
 /// Where a secret goes that is part of a path: put in when the request is sent.
 pub(crate) const PATH_SECRET: &str = "{auth}";
 
+/// Less would often end before a good answer; more than the longest lease can never be used.
+pub(super) const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(500)..=Duration::from_secs(3_600);
+
 pub(super) fn check_header_name(section: &Section<'_>, key: &str, name: &str) {
     let token = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
     if name.is_empty() || !token {
@@ -28,6 +33,7 @@ pub(super) fn check_header_name(section: &Section<'_>, key: &str, name: &str) {
 }
 
 pub(super) fn request(parent: &Section<'_>, names: &Names, purpose: Use) -> Option<Request> {
+    let timeout = parent.duration("timeout", TIMEOUTS);
     let Some(section) = parent.table("request") else {
         parent.missing("request", "what is sent: method, url, query, headers, body");
         return None;
@@ -56,10 +62,10 @@ pub(super) fn request(parent: &Section<'_>, names: &Names, purpose: Use) -> Opti
     let headers = section.table("headers").map(|headers| header_list(&headers, names, purpose)).unwrap_or_default();
     let body = body(&section, names, purpose);
     section.finish();
-    Some(Request { method: method?.to_owned(), url: address?, query, query_json, headers, body: body? })
+    Some(Request { method: method?.to_owned(), url: address?, query, query_json, headers, body: body?, timeout })
 }
 
-fn pairs(section: &Section<'_>, names: &Names, purpose: Use) -> Vec<(Template, Template)> {
+pub(super) fn pairs(section: &Section<'_>, names: &Names, purpose: Use) -> Vec<(Template, Template)> {
     let pair = |(key, item): (String, Item<'_>)| {
         let key = names.template_of(&item, &key, Place::Text, purpose)?;
         Some((key, names.template(&item, Place::Text, purpose)?))
@@ -76,9 +82,10 @@ fn header_list(section: &Section<'_>, names: &Names, purpose: Use) -> Vec<(Strin
 }
 
 fn body(section: &Section<'_>, names: &Names, purpose: Use) -> Option<Body> {
-    let kinds = ["json", "json_array", "form", "form_json", "none", "file", "multipart"].map(|word| (word, word));
+    let kinds = ["json", "json_array", "form", "form_json", "none", "multipart", "file"].map(|word| (word, word));
     // Only a request for one file has a file to carry.
-    let kinds = if matches!(purpose, Use::File | Use::FileAfter) { &kinds[..] } else { &kinds[..5] };
+    let for_file = matches!(purpose, Use::File | Use::FileAfter);
+    let kinds = if for_file { &kinds[..] } else { &kinds[..6] };
     let item = section.take("body");
     let kind = if section.take("body_kind").is_some() {
         section.one_of("body_kind", kinds)?
@@ -104,8 +111,9 @@ fn body(section: &Section<'_>, names: &Names, purpose: Use) -> Option<Body> {
         },
         "json" => node(&item, names, purpose).map(Body::Json),
         "multipart" => {
-            let fields = pairs(&item.section()?, names, purpose);
-            if !fields.iter().any(|(_, value)| value.names().contains("file.content")) {
+            let fields = form(&item, names, purpose, true)?;
+            let is_file = |(_, value): &(Template, Node)| matches!(value, Node::Leaf(leaf) if leaf.names().contains("file.content"));
+            if for_file && !fields.iter().any(is_file) {
                 item.error("no field carries the file", "file = \"{{ file.content }}\"");
             }
             Some(Body::Multipart(fields))

@@ -317,9 +317,6 @@ fn a_lookup_waits_for_what_may_still_come_and_a_token_needs_a_rule_for_its_end()
     let text = text.replace("kind = \"bearer\"\nsecret = \"token\"", "kind = \"session_login\"\ntoken = \"t\"\nheader = \"S\"\nrequest = { url = \"{{ vars.base_url }}/t\", headers = { A = \"{{ secrets.token }}\" } }");
     let without = said(&text.replacen("[[step.outcome]]\nstatus = [401, 403]\nis = \"auth\"\n", "", 1));
     assert!(without.contains("no rule says what it means that the token has ended"), "{without}");
-    let files = format!("{text}\n[attachments]\nkind = \"multipart\"\n");
-    let told = said(&files);
-    assert!(told.contains("a create with its files as `multipart` is not supported"), "{told}");
 }
 
 #[test]
@@ -338,7 +335,6 @@ fn files_need_a_way_to_the_ticket_and_the_ticket_a_word_for_them() {
     assert!(with("", "kind = \"inline_base64\"").contains("its request does not name `files`"));
     assert!(with(files, "kind = \"none\"").contains("the request names `files`, but no file goes with it"));
     assert!(with(files, "max_size = 5").contains("`attachments.kind` is missing"));
-    assert!(with(files, "kind = \"url_list\"").contains("as `url_list` is not supported"));
     let request = "request = { url = \"{{ vars.base_url }}/u\", body_kind = \"file\" }";
     let good = "outcome = [{ status = 201, is = \"created\" }]";
     let upload = |more: &str| with(files, &format!("kind = \"upload_then_token\"\n{more}"));
@@ -497,4 +493,125 @@ fn every_request_goes_to_an_address_with_the_profiles_credentials() {
         let said = changed(known, date);
         assert!(said.contains(wanted), "{date}: {said}");
     }
+}
+
+#[test]
+fn parts_of_a_form_need_a_file_and_a_body_with_fields() {
+    let text = built_in::text("generic-searchable").expect("it ships");
+    let with = |way: &str| said(&format!("{text}\n[attachments]\nkind = \"multipart\"\n{way}\n"));
+    let parts = "parts = { \"files[{{ file.index }}]\" = \"{{ file.content }}\", \"names[]\" = \"{{ file.name }}\" }";
+    assert_eq!(with(parts), "loads\n");
+    assert!(with("").contains("`attachments.parts` is missing"), "{}", with(""));
+    let none = with("parts = { \"names[]\" = \"{{ file.name }}\" }");
+    assert!(none.contains("no part is the file"), "{none}");
+    let inside = with("parts = { \"f[]\" = \"data:{{ file.content }}\" }");
+    assert!(inside.contains("no part is the file"), "{inside}");
+    let named = with("parts = { \"{{ file.content }}\" = \"{{ file.content }}\" }");
+    assert!(named.contains("stands in a part's name"), "{named}");
+    let order = with("parts = { \"f[]\" = \"{{ file.content }}\", s = \"{{ subject }}\" }");
+    assert!(order.contains("uses `subject`, which has no value here"), "{order}");
+    let lives = with(&format!("{parts}\ntoken_lives = \"5m\""));
+    assert!(lives.contains("there is no upload here"), "{lives}");
+    let step = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        said(&format!("{}\n[attachments]\nkind = \"multipart\"\n{parts}\n", text.replacen(from, to, 1)))
+    };
+    assert_eq!(step("body_kind = \"json\"", "body_kind = \"multipart\""), "loads\n");
+    let list = step("body_kind = \"json\"", "body_kind = \"json_array\"");
+    assert!(list.contains("no fields beside which files could go"), "{list}");
+    let typed = step("body_kind = \"json\"", "body_kind = \"json\"\nheaders = { Content-Type = \"application/x\" }");
+    assert!(typed.contains("a media type of its own"), "{typed}");
+    let twice = step("external_id = \"{{ ext.uuid }}\"", "external_id = \"{{ ext.uuid }}\"\nf = \"{{ files }}\"");
+    assert!(twice.contains("but they go beside its fields"), "{twice}");
+    // Addresses come out of an upload's answer, and nowhere else.
+    let ticket = text.replacen(
+        "external_id = \"{{ ext.uuid }}\"",
+        "external_id = \"{{ ext.uuid }}\"\nurls = \"{{ files | each('url') }}\"",
+        1,
+    );
+    let request = "request = { url = \"{{ vars.base_url }}/u\", body_kind = \"file\" }\noutcome = [{ status = 201, is = \"created\" }]";
+    let urls = |read: &str| said(&format!("{ticket}\n[attachments]\nkind = \"url_list\"\n{request}\n{read}\n"));
+    assert_eq!(urls("read = { url = \"file.url\" }\ntoken_lives = \"1h\""), "loads\n");
+    assert!(urls("").contains("where the answer to an upload holds the file's address"), "{}", urls(""));
+    assert!(urls("read = { id = \"id\" }").contains("nothing reads its address"), "{}", urls("read = { id = \"id\" }"));
+}
+
+#[test]
+fn what_no_lookup_sees_lets_nothing_be_sent_again() {
+    let text = built_in::text("generic-searchable").expect("it ships");
+    let with = |sees: &str| {
+        let text = text.replacen("on_absent = \"review\"", "on_absent = \"resend\"", 1);
+        said(&text.replacen("sees_closed = true", sees, 1))
+    };
+    assert_eq!(with("sees_closed = true\nsees_archived = true\nsees_merged = true"), "loads\n");
+    assert_eq!(with("sees_closed = true"), "loads\n");
+    for (sees, spots) in [
+        ("", "closed"),
+        ("sees_closed = false", "closed"),
+        ("sees_closed = true\nsees_archived = false", "archived"),
+        ("sees_archived = false\nsees_merged = false", "closed and archived and merged"),
+    ] {
+        let told = with(sees);
+        assert!(
+            told.starts_with("crm.toml:") && told.contains(&format!("no lookup is known to see {spots} tickets")),
+            "{told}"
+        );
+    }
+    let second = text.find("[[lookup]]").zip(text.find("[verify]")).map(|(from, to)| text[from..to].to_owned());
+    let second = second.expect("a lookup").replacen("by-external-id", "archive", 1);
+    let both = text
+        .replacen("on_absent = \"review\"", "on_absent = \"resend\"", 1)
+        .replacen("sees_closed = true", "sees_closed = true\nsees_archived = false", 1)
+        .replacen("[verify]", &format!("{}[verify]", second.replacen("sees_closed", "sees_archived", 1)), 1);
+    assert_eq!(said(&both), "loads\n", "one of them sees the archive");
+    assert!(altered("sees_closed = true", "sees_closed = \"yes\"").contains("sees_closed` must be true or false"));
+    assert!(altered("sees_closed = true", "sees_deleted = true").contains("unknown key `sees_deleted`"));
+}
+
+#[test]
+fn evidence_says_how_far_it_can_be_relied_on() {
+    let text = built_in::text("generic-keyed").expect("it ships");
+    let with =
+        |word: &str| said(&text.replace("\ndate = \"2026", &format!("\nconfidence = \"{word}\"\ndate = \"2026")));
+    assert_eq!(with("measured"), "loads\n");
+    assert!(with("general").contains("`keyed` is claimed, but nobody has looked it up"), "{}", with("general"));
+    assert!(with("certain").contains("confidence"), "{}", with("certain"));
+}
+
+#[test]
+fn budgets_hold_what_one_ticket_costs_and_do_not_contradict_each_other() {
+    let limits = |more: &str| altered("[limits]", &format!("[limits]\n{more}"));
+    assert_eq!(limits("per_minute = 30\nper_hour = 900\nper_day = 5000"), "loads\n");
+    assert!(limits("per_minute = 0").contains("per_minute"), "{}", limits("per_minute = 0"));
+    let odd = limits("per_minute = 30\nper_day = 20");
+    assert!(odd.contains("are fewer than the 30 of `per_minute`"), "{odd}");
+    let dear = altered("[limits]\n", "[limits]\nper_hour = 4\n");
+    assert_eq!(dear, "loads\n");
+    let text = built_in::text("generic-searchable").expect("it ships");
+    let text = text.replacen("[limits]\n", "[limits]\nper_hour = 4\n", 1);
+    let dear = said(&text.replacen("name = \"create\"", "name = \"create\"\ncost = 5", 1));
+    assert!(dear.contains("one ticket counts for 5 requests, only 4 may go"), "{dear}");
+}
+
+#[test]
+fn a_time_of_its_own_and_an_end_of_session_are_said_rightly() {
+    assert_eq!(altered("name = \"create\"", "name = \"create\"\ntimeout = \"40s\""), "loads\n");
+    assert_eq!(altered("name = \"by-external-id\"", "name = \"by-external-id\"\ntimeout = \"3s\""), "loads\n");
+    assert!(altered("name = \"create\"", "name = \"create\"\ntimeout = \"1ms\"").contains("timeout"));
+    let login = |more: &str| {
+        let auth = "kind = \"session_login\"\ntoken = \"t\"\nheader = \"S\"\n\
+                    request = { url = \"{{ vars.base_url }}/t\", headers = { A = \"{{ secrets.token }}\" } }\n";
+        altered("kind = \"bearer\"\nsecret = \"token\"", &format!("{auth}{more}"))
+    };
+    let ended = "where = [{ path = \"error\", equals = \"session_expired\" }]";
+    assert_eq!(login(&format!("relogin_on = [{{ status = [200, 403], {ended} }}]")), "loads\n");
+    for status in ["403", "[401, 500]", "\"any\""] {
+        let bare = login(&format!("relogin_on = [{{ status = {status} }}]"));
+        assert!(bare.contains("does not prove that the session has ended"), "{bare}");
+    }
+    let odd = login(&format!("relogin_on = [{{ status = 403, {ended}, is = \"auth\" }}]"));
+    assert!(odd.contains("unknown key `is`"), "{odd}");
+    let bearer =
+        altered("secret = \"token\"", &format!("secret = \"token\"\nrelogin_on = [{{ status = 403, {ended} }}]"));
+    assert!(bearer.contains("unknown key `relogin_on` in [auth]"), "{bearer}");
 }

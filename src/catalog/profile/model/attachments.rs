@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Step;
+use crate::catalog::profile::template::Template;
 
 /// How files reach the ticket, and which of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,8 +31,12 @@ pub enum Way {
     None,
     /// In the create's own body, in base64.
     Inline,
+    /// Beside the create's own fields, as parts of one form: for each file these parts, name and content.
+    Multipart(Vec<(Template, Template)>),
     /// Each uploaded before the create, which names the token its upload gave.
     Upload(Box<Step>),
+    /// Each uploaded before the create, which names the address it can be fetched from.
+    Urls(Box<Step>),
     /// Each posted after the ticket was made.
     AfterCreate(Box<Step>),
 }
@@ -48,8 +53,8 @@ impl Attachments {
     #[must_use]
     pub fn cost(&self) -> u32 {
         match &self.way {
-            Way::None | Way::Inline => 0,
-            Way::Upload(step) | Way::AfterCreate(step) => step.cost,
+            Way::None | Way::Inline | Way::Multipart(_) => 0,
+            Way::Upload(step) | Way::Urls(step) | Way::AfterCreate(step) => step.cost,
         }
     }
 
@@ -57,8 +62,8 @@ impl Attachments {
     #[must_use]
     pub fn step(&self) -> Option<&Step> {
         match &self.way {
-            Way::None | Way::Inline => None,
-            Way::Upload(step) | Way::AfterCreate(step) => Some(step),
+            Way::None | Way::Inline | Way::Multipart(_) => None,
+            Way::Upload(step) | Way::Urls(step) | Way::AfterCreate(step) => Some(step),
         }
     }
 }

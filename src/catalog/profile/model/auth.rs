@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Request, Source};
-use crate::catalog::profile::template::Template;
+use crate::catalog::profile::{rule::Rule, template::Template};
 
 /// How a request proves who sends it. Secrets are put in when it is sent, never before.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,4 +68,6 @@ pub struct TokenAuth {
     pub lifetime: Duration,
     /// How long before its end it is renewed.
     pub margin: Duration,
+    /// Answers beside 401 that mean "this token has ended and nothing was done".
+    pub relogin: Vec<Rule>,
 }

@@ -24,6 +24,8 @@ pub struct Lookup {
     pub read: Read,
     /// Leafing through the newest records, where the CRM cannot search by our key.
     pub scan: Option<Scan>,
+    /// Which tickets it finds that are no longer where they were made.
+    pub sees: Sees,
     /// How old the last attempt must be before a miss counts.
     pub settle_after: Duration,
     /// How long a record made may stay invisible here.
@@ -34,6 +36,42 @@ pub struct Lookup {
     pub spacing: Duration,
     /// How many requests it counts for in the CRM's own reckoning.
     pub cost: u32,
+}
+
+/// Whether a lookup finds tickets that somebody has closed, archived or merged into another meanwhile; `None` where nobody
+/// has said so. What it does not see looks to it as if it had never been made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sees {
+    /// Closed, solved, lost.
+    pub closed: Option<bool>,
+    /// Archived or put into a bin.
+    pub archived: Option<bool>,
+    /// Merged into another ticket.
+    pub merged: Option<bool>,
+}
+
+impl Sees {
+    /// The three, with the words for them.
+    #[must_use]
+    pub fn all(self) -> [(&'static str, Option<bool>); 3] {
+        [("closed", self.closed), ("archived", self.archived), ("merged", self.merged)]
+    }
+
+    /// Which tickets none of these lookups can be relied on to see: a miss does not prove that they were never made. Closed
+    /// ones must be declared as seen, since any help desk closes tickets; the others count where a lookup says that it
+    /// does not see them.
+    #[must_use]
+    pub fn blind_spots(lookups: &[Lookup]) -> Vec<&'static str> {
+        let all: Vec<_> = lookups.iter().map(|lookup| lookup.sees.all()).collect();
+        let spots = [0, 1, 2].into_iter().filter_map(|at| {
+            let said: Vec<(&'static str, Option<bool>)> = all.iter().filter_map(|all| all.get(at).copied()).collect();
+            let (word, _) = *said.first()?;
+            let seen = said.iter().any(|(_, sees)| *sees == Some(true));
+            let unseen = said.iter().any(|(_, sees)| *sees == Some(false));
+            (!seen && (unseen || word == "closed")).then_some(word)
+        });
+        spots.collect()
+    }
 }
 
 /// A lookup that leafs through pages, newest first.
