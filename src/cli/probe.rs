@@ -333,6 +333,7 @@ fn in_words(outcome: &Outcome) -> String {
         Outcome::Exists => "is refused, since the key is there".to_owned(),
         Outcome::InFlight { .. } => "is said to be still under way".to_owned(),
         Outcome::Refused { message } => format!("is refused for its content: {message}"),
+        Outcome::Unfit { detail } => format!("nothing was sent: {detail}"),
         Outcome::AuthRefused { detail } => format!("the CRM does not accept our credentials: {detail}"),
         Outcome::NotSent { detail, .. } => format!("nothing was done: {detail}"),
         Outcome::Lost { detail } => format!("no answer that proves anything: {detail}"),

@@ -126,7 +126,7 @@ impl Run<'_> {
         let order = TicketOrder { body, ..self.order.clone() };
         let scope = scope::create(&crm.fitted.vars, &crm.profile.ext, &order, order.key, outputs, &list);
         let request = crm.render(&step.request, &scope);
-        let request = request.map_err(|error| Outcome::Refused { message: error.to_string() })?;
+        let request = request.map_err(|error| Outcome::Unfit { detail: error.to_string() })?;
         Ok((files::noted(request, order.key, &contents, true), contents))
     }
 
@@ -272,7 +272,6 @@ impl Run<'_> {
         let scope = scope::file(&crm.fitted.vars, &crm.profile.ext, self.order, key, &shown, ticket);
         let carried = Carried { mark: &mark, name: &name, mime: &file.mime, sha256: &files::sha256(&bytes) };
         let request = request::render_file(&step.request, &scope::fixed(&crm.fitted.vars), &scope, &carried);
-        let request = request.map_err(|error| Outcome::Refused { message: error.to_string() });
         let Ok(request) = request else { return Ok(Made::Refused { message: "it fits no request".to_owned() }) };
         let base64 = matches!(step.request.body, Body::Json(_));
         let contents = Contents::from([(at, Arc::new(bytes))]);

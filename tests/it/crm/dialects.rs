@@ -258,7 +258,7 @@ async fn a_page_of_html_proves_nothing_in_any_dialect() {
                     Outcome::AuthRefused { .. } => status.starts_with("401") || status.starts_with("403"),
                     // A conflict only sends us looking, and asking again under the same key.
                     Outcome::Exists | Outcome::InFlight { .. } => status.starts_with("409"),
-                    Outcome::Created { .. } | Outcome::Refused { .. } => false,
+                    Outcome::Created { .. } | Outcome::Refused { .. } | Outcome::Unfit { .. } => false,
                 };
                 assert!(silent, "{what}: {outcome:?}");
                 let look = crm.look(key(), &Marker::of(key())).await;
