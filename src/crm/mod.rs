@@ -53,6 +53,7 @@ pub use self::{
     files::{FileSource, FileWords, Inset, NoFile},
     request::{PrepareError, Prepared},
     settings::CrmSettings,
+    show::{DryRun, Unfit},
 };
 use crate::{
     catalog::profile::{
