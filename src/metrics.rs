@@ -42,6 +42,8 @@ pub enum Counter {
     CrmRefused,
     /// A create call was provably not executed.
     CrmNotSent,
+    /// An order of which the profile makes no request: nothing was sent.
+    CrmUnfit,
     /// A create call was refused for our credentials.
     CrmAuthRefused,
     /// The CRM still worked on an earlier create call.
@@ -136,6 +138,7 @@ const FAMILIES: [Family; 17] = [
             (C::CrmCreated, "outcome=\"created\""),
             (C::CrmRefused, "outcome=\"refused\""),
             (C::CrmNotSent, "outcome=\"not_sent\""),
+            (C::CrmUnfit, "outcome=\"unfit\""),
             (C::CrmAuthRefused, "outcome=\"auth_refused\""),
             (C::CrmInFlight, "outcome=\"in_flight\""),
             (C::CrmExists, "outcome=\"exists\""),

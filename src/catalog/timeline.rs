@@ -77,9 +77,13 @@ fn detail(texts: &Texts, lang: &str, entry: &Entry) -> Option<String> {
             number.map(|number| format!("№ {number}"))
         }
         "created" | "found" | "candidate_stands" => numbers.map(|numbers| format!("№ {numbers}")),
-        "refused" | "decided_reject" | "decided_create_after_all" | "asked_consent" | "let_go" | "undelivered" => {
-            (!detail.starts_with("attempt ")).then(|| detail.to_owned())
-        }
+        "refused"
+        | "unfit"
+        | "decided_reject"
+        | "decided_create_after_all"
+        | "asked_consent"
+        | "let_go"
+        | "undelivered" => (!detail.starts_with("attempt ")).then(|| detail.to_owned()),
         "outbox_chat_refused" | "outbox_row_refused" => {
             let why = detail.split_once(": ").map(|(_, why)| why)?;
             // A word of ours, or Telegram's own.

@@ -126,6 +126,7 @@ pub fn reason_words(texts: &Texts, lang: &str, reason: &ReviewReason) -> String 
         ReviewReason::KeyExpired => say(Key::ReasonKeyExpired, &[]),
         ReviewReason::NeverSent => say(Key::ReasonNeverSent, &[]),
         ReviewReason::NotResent => say(Key::ReasonNotResent, &[]),
+        ReviewReason::Unfit => say(Key::ReasonUnfit, &[]),
         ReviewReason::BadNumber { number, exists: false } => say(Key::ReasonBadNumber, &[("number", number)]),
         ReviewReason::BadNumber { number, exists: true } => say(Key::ReasonForeignNumber, &[("number", number)]),
         ReviewReason::Unchecked { number } => say(Key::ReasonUnchecked, &[("number", number)]),

@@ -5,10 +5,13 @@ use std::{path::Path, time::Duration};
 use super::{Exit, complain, file, sample, unsound};
 use crate::{
     app::{self, Checked},
-    catalog::profile::model::{Attachments, Lookup, Meta, Sees, Way},
+    catalog::profile::{
+        Profile, built_in,
+        model::{Attachments, Lookup, Meta, Sees, Way},
+    },
     clock::{Clock as _, SystemClock},
-    config::{self, Config, duration, files, problem::Problems},
-    crm::Expiry,
+    config::{self, Config, duration, files, problem::Problems, reader::Document},
+    crm::{DryRun, Expiry, Unfit},
     domain::{form::Form, operation::OnAbsent, outcome::Promise},
     ids::{BotId, ConfirmVersion, DraftId, ExternalKey},
 };
@@ -22,12 +25,24 @@ pub(super) fn run(path: &Path, json: bool) -> Exit {
     let unwell = if read.is_err() && !is_readable(path) { Exit::Usage } else { Exit::NotWell };
     match read.and_then(|config| app::check(&config)) {
         Ok(checked) => {
+            let shown = shown(&checked);
+            let unfit = unfit_of(&checked, &shown);
+            if unfit.has_errors() {
+                let mut all = checked.warnings.clone();
+                all.append(unfit);
+                if json {
+                    println!("{}", unsound(&all));
+                } else {
+                    complain(&all);
+                }
+                return Exit::NotWell;
+            }
             complain(&checked.warnings);
             let notes = notes(&checked);
             if json {
-                println!("{}", report(&checked, &notes))
+                println!("{}", report(&checked, &shown, &notes))
             } else {
-                show(&checked, &notes)
+                show(&checked, &shown, &notes)
             }
             Exit::Done
         }
@@ -46,13 +61,13 @@ fn is_readable(path: &Path) -> bool {
     file(path).is_none_or(|path| files::read(path, &mut Problems::new()).is_some())
 }
 
-fn show(checked: &Checked, notes: &[String]) {
-    for form in &checked.catalog.forms {
-        println!("Form {}: its ticket, with sample answers and without secrets:", form.id);
-        println!("{}", indented(&request(checked, form)));
+fn show(checked: &Checked, shown: &[Shown], notes: &[String]) {
+    for (form, request) in shown {
+        println!("Form {form}: its ticket, with sample answers and without secrets:");
+        println!("{}", indented(request.as_ref().map_or("", |run| &run.text)));
     }
     let (policy, profile) = (&checked.policy, checked.crm.profile());
-    println!("CRM profile {}: {}", profile.meta.name, in_words(checked.crm.promise()));
+    println!("CRM profile {}: {}", profile.meta.name, in_words(checked.crm.promise(), policy.on_absent));
     for line in edition(&profile.meta) {
         println!("  {line}");
     }
@@ -121,10 +136,10 @@ fn files(caps: &Attachments) -> String {
     format!("up to {} of {} MB, {how}; {without}.", caps.max_files, caps.max_size)
 }
 
-fn report(checked: &Checked, notes: &[String]) -> serde_json::Value {
+fn report(checked: &Checked, shown: &[Shown], notes: &[String]) -> serde_json::Value {
     let forms: Vec<_> = checked.catalog.forms.iter().map(|form| form.id.as_str()).collect();
-    let requests: serde_json::Map<_, _> =
-        checked.catalog.forms.iter().map(|form| (form.id.clone(), request(checked, form).into())).collect();
+    let text = |request: &Result<DryRun, String>| request.as_ref().map_or("", |run| &run.text).into();
+    let requests: serde_json::Map<_, _> = shown.iter().map(|(form, request)| (form.clone(), text(request))).collect();
     let profile = checked.crm.profile();
     serde_json::json!({
         "ok": true,
@@ -157,12 +172,53 @@ fn looking(lookup: &Lookup) -> serde_json::Value {
     serde_json::json!({"name": lookup.name, "sees_closed": closed, "sees_archived": archived, "sees_merged": merged})
 }
 
-/// The request of one form; the key is one that no draft ever has.
-fn request(checked: &Checked, form: &Form) -> String {
+/// A form's id, and what it would send.
+type Shown = (String, Result<DryRun, String>);
+
+/// The requests of each form; the key is one that no draft ever has.
+fn shown(checked: &Checked) -> Vec<Shown> {
     let key = ExternalKey::derive(BotId(0), DraftId(uuid::Uuid::nil()), ConfirmVersion(0));
-    match sample::order(&checked.catalog, form, key) {
-        Ok(order) => checked.crm.dry_run(&order),
-        Err(why) => why,
+    let run = |form: &Form| sample::order(&checked.catalog, form, key).map(|order| checked.crm.dry_run(&order));
+    checked.catalog.forms.iter().map(|form| (form.id.clone(), run(form))).collect()
+}
+
+/// What can never be sent: nobody should learn of it from a client's ticket.
+pub(super) fn unfit(checked: &Checked) -> Problems {
+    unfit_of(checked, &shown(checked))
+}
+
+fn unfit_of(checked: &Checked, shown: &[Shown]) -> Problems {
+    let (mut problems, profile) = (Problems::new(), checked.crm.profile());
+    let mut told: Vec<&Unfit> = Vec::new();
+    for (form, request) in shown {
+        match request {
+            Ok(run) => told.extend(&run.unfit),
+            Err(why) => problems.error(format!("forms/{form}.toml"), None, why.clone(), "a template of [ticket]"),
+        }
+    }
+    let mut seen: Vec<&Unfit> = Vec::new();
+    for one in told {
+        // Two forms meet the same mistake.
+        if seen.contains(&one) {
+            continue;
+        }
+        seen.push(one);
+        let place = one.name.as_ref().map_or_else(|| one.table.to_owned(), |name| format!("{} `{name}`", one.table));
+        let what = format!("{place}: nothing can be sent with sample answers: {}", one.why);
+        problems.error(profile.file.clone(), line_of(profile, one), what, "what the template makes of its values");
+    }
+    problems
+}
+
+/// Where the table of such a request begins.
+fn line_of(profile: &Profile, unfit: &Unfit) -> Option<u32> {
+    let own = files::read(Path::new(&profile.file), &mut Problems::new());
+    let text = own.or_else(|| built_in::text(&profile.meta.name).map(str::to_owned))?;
+    let document = Document::parse(&profile.file, &text);
+    let root = document.root();
+    match &unfit.name {
+        Some(name) => root.tables(unfit.table).iter().find(|table| table.peek("name").as_ref() == Some(name))?.line(),
+        None => root.table(unfit.table)?.line(),
     }
 }
 
@@ -202,8 +258,11 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {line}\n")).collect()
 }
 
-fn in_words(promise: Promise) -> &'static str {
+fn in_words(promise: Promise, on_absent: OnAbsent) -> &'static str {
     match promise {
+        Promise::Searchable if on_absent == OnAbsent::Resend => {
+            "searchable. A lost answer is looked up by our key; what cannot be found is made again, once."
+        }
         Promise::Keyed => "keyed. A lost answer is asked for again under the same key: at most one ticket.",
         Promise::Searchable => {
             "searchable. A lost answer is looked up by our key; what cannot be found goes to a human, never twice by itself."

@@ -1,6 +1,8 @@
 //! `zayavka probe`: measures a CRM in a sandbox of the owner's: is our key kept, how soon is a record seen, what does a
 //! repeat do. It makes records, and says so.
 
+mod told;
+
 use std::{path::Path, sync::Arc, time::Duration};
 
 use clap::Args;
@@ -9,8 +11,8 @@ use secrecy::ExposeSecret as _;
 use super::{Exit, complain, database::existing, sample};
 use crate::{
     app::{self, Checked},
-    clock::{Clock as _, SystemClock, SystemDice, Timestamp},
-    config::{Config, duration},
+    clock::{Clock as _, SystemClock, SystemDice},
+    config::Config,
     crm::{
         Crm, Prepared,
         limiter::{Admission, Limiter, Pace},
@@ -49,12 +51,27 @@ struct Findings {
     key_is_kept: Option<bool>,
     /// What the same create does when it comes again.
     repeat: String,
+    #[serde(skip)]
+    repeated: Repeated,
     left_behind: Vec<String>,
     /// Why it ended before it had made all its records.
     stopped: Option<String>,
-    promise: &'static str,
+    /// Absent where what was seen supports none.
+    promise: Option<&'static str>,
     why: String,
     settle: Option<String>,
+}
+
+/// What a repeat proved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Repeated {
+    /// It made nothing new, by the CRM's own word for a key it knows.
+    Harmless,
+    /// It was refused as if its content were bad: for its key or for something else, the profile's rules cannot tell.
+    Refused,
+    /// It made another ticket, or nothing is known.
+    #[default]
+    Unproved,
 }
 
 #[derive(Debug, serde::Serialize)]
@@ -80,7 +97,7 @@ pub(super) async fn run(path: &Path, args: &ProbeArgs, json: bool) -> Exit {
             if json {
                 println!("{}", serde_json::to_string(&findings).unwrap_or_default());
             } else {
-                show(&findings);
+                told::show(&findings);
             }
             let unwell = findings.key_is_kept == Some(false) || findings.made.is_empty() || findings.stopped.is_some();
             if unwell { Exit::NotWell } else { Exit::Done }
@@ -134,8 +151,8 @@ async fn probe(config: &Config, args: &ProbeArgs) -> Result<Findings, Stop> {
         findings.seen_after_ms.extend(one.seen(&mut asking).await);
         if at == 0 {
             findings.key_is_kept = one.kept(&mut asking, tickets.first()).await;
-            let (said, more) = one.repeat(&mut asking, tickets.first()).await;
-            findings.repeat = said;
+            let (repeated, said, more) = one.repeat(&mut asking, tickets.first()).await;
+            (findings.repeated, findings.repeat) = (repeated, said);
             tickets.extend(more);
         }
     }
@@ -147,7 +164,7 @@ async fn probe(config: &Config, args: &ProbeArgs) -> Result<Findings, Stop> {
             Err(why) => findings.left_behind.push(format!("{} ({why})", ticket.number)),
         }
     }
-    conclude(crm, args, &mut findings);
+    told::conclude(crm, args, &mut findings);
     Ok(findings)
 }
 
@@ -298,10 +315,16 @@ impl Trial {
         }
     }
 
-    /// Sends the very same create again: what came of it in words, and what it made anew.
-    async fn repeat(&self, asking: &mut Asking<'_>, first: Option<&Ticket>) -> (String, Vec<Ticket>) {
+    /// Sends the very same create again: what that proves, what came of it in words, and what it made anew.
+    async fn repeat(&self, asking: &mut Asking<'_>, first: Option<&Ticket>) -> (Repeated, String, Vec<Ticket>) {
         let is_first = |ticket: &Ticket| first.is_some_and(|first| first.id == ticket.id);
         let outcome = asking.create(&self.prepared).await;
+        let repeated = match &outcome {
+            Outcome::Created { ticket } if is_first(ticket) => Repeated::Harmless,
+            Outcome::Exists => Repeated::Harmless,
+            Outcome::Refused { .. } => Repeated::Refused,
+            _ => Repeated::Unproved,
+        };
         let said = match &outcome {
             Outcome::Created { ticket } if is_first(ticket) => "returns the ticket made before".to_owned(),
             Outcome::Created { ticket } => format!("makes another ticket: {}", ticket.number),
@@ -320,9 +343,10 @@ impl Trial {
         }
         match made.first() {
             Some(twin) if !said.starts_with("makes") => {
-                (format!("makes another ticket, {}, though it says: it {said}", twin.number), made)
+                let said = format!("makes another ticket, {}, though it says: it {said}", twin.number);
+                (Repeated::Unproved, said, made)
             }
-            _ => (said, made),
+            _ => (repeated, said, made),
         }
     }
 }
@@ -333,62 +357,9 @@ fn in_words(outcome: &Outcome) -> String {
         Outcome::Exists => "is refused, since the key is there".to_owned(),
         Outcome::InFlight { .. } => "is said to be still under way".to_owned(),
         Outcome::Refused { message } => format!("is refused for its content: {message}"),
+        Outcome::Unfit { detail } => format!("nothing was sent: {detail}"),
         Outcome::AuthRefused { detail } => format!("the CRM does not accept our credentials: {detail}"),
         Outcome::NotSent { detail, .. } => format!("nothing was done: {detail}"),
         Outcome::Lost { detail } => format!("no answer that proves anything: {detail}"),
     }
-}
-
-/// The promise that what was seen supports.
-fn conclude(crm: &Crm, args: &ProbeArgs, findings: &mut Findings) {
-    let all_seen = findings.seen_after_ms.len() == findings.made.len() && !findings.made.is_empty();
-    let harmless = findings.repeat.starts_with("returns") || findings.repeat.starts_with("is refused");
-    let kept = findings.key_is_kept != Some(false);
-    (findings.promise, findings.why) = match (harmless && kept, all_seen && kept) {
-        (true, _) => ("keyed", "the same create again made nothing new".to_owned()),
-        (false, true) => ("searchable", "every record was found by our key".to_owned()),
-        _ if !kept => ("blind", "the record came back without our key: its field is dropped".to_owned()),
-        _ => ("blind", format!("not every record was found by our key within {} s", args.patience)),
-    };
-    if let Some(slowest) = findings.seen_after_ms.iter().max() {
-        // Ten times the slowest seen, on top of how long the CRM may go on with a request nobody waits for.
-        let settle = crm.figures().floor + Duration::from_millis(slowest.saturating_mul(10));
-        findings.settle = Some(duration::show(Duration::from_secs(settle.as_secs() + 1)));
-    }
-}
-
-fn show(findings: &Findings) {
-    for wanted in &findings.prerequisites {
-        let word = match wanted.well {
-            Some(true) => "yes",
-            Some(false) => "NO",
-            None => "look",
-        };
-        println!("{word:5} {} {}", wanted.text, wanted.said);
-    }
-    println!("made              {}", findings.made.join(", "));
-    let seen: Vec<_> = findings.seen_after_ms.iter().map(|ms| format!("{ms} ms")).collect();
-    println!("found by our key  after {}", if seen.is_empty() { "never".to_owned() } else { seen.join(", ") });
-    let kept = match findings.key_is_kept {
-        Some(true) => "yes",
-        Some(false) => "NO: the CRM dropped the field",
-        None => "cannot be read back",
-    };
-    println!("our key is kept   {kept}");
-    println!("a repeat          {}", findings.repeat);
-    if !findings.left_behind.is_empty() {
-        println!("left behind       {} (take them away by hand)", findings.left_behind.join(", "));
-    }
-    if let Some(why) = &findings.stopped {
-        println!("stopped           {why}");
-    }
-    println!("\nThis supports the promise `{}`: {}.", findings.promise, findings.why);
-    if let Some(settle) = &findings.settle {
-        println!(
-            "Figures for zayavka.toml:\n\n[crm.reconcile]\nsettle = \"{settle}\"\nlooks = 3\nspacing = \"20s\"\non_absent = \"review\""
-        );
-    }
-    let day = Timestamp(SystemClock.now().0).rfc3339();
-    let day = day.get(..10).unwrap_or_default();
-    println!("\nFor the profile's own file:\n\nverified = {{ date = \"{day}\", against = \"…\" }}");
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, complain, database::trouble, file, load_checked};
+use super::{Exit, check, complain, database::trouble, file, load_checked};
 use crate::{
     app::{self, App, StartError, lifecycle::Ending},
     clock::{SystemClock, SystemDice},
@@ -40,6 +40,8 @@ pub(super) async fn run(path: &Path, args: &RunArgs) -> Exit {
         );
         return Exit::Usage;
     }
+    // What can never be sent stops no start: other forms may do well, and tickets are kept for people.
+    complain(&check::unfit(&checked).as_warnings());
     let listener = match app::lifecycle::open(&config).await {
         Ok(listener) => listener,
         Err(why) => {

@@ -137,9 +137,11 @@ impl<'t> Document<'t> {
     }
 
     fn record(&self, severity: Severity, span: Option<Range<usize>>, what: String, hint: String) {
+        // A value that stands nowhere was put in the place of one that could not be read.
+        let nowhere = span.as_ref().is_some_and(Range::is_empty);
         let place = span.map(|span| self.place(span.start));
         let (line, column) = (place.map(|p| p.0), place.map(|p| p.1));
-        if line.is_some_and(|line| self.broken_lines.contains(&line)) {
+        if line.is_some_and(|line| self.broken_lines.contains(&line)) || (nowhere && !self.broken_lines.is_empty()) {
             return;
         }
         self.problems.borrow_mut().0.push(Problem { severity, file: self.file.clone(), line, column, what, hint });
@@ -453,6 +455,22 @@ mod tests {
         f.toml:3: not valid TOML: string values must be quoted, expected literal string
         f.toml:6: not valid TOML: duplicate key
         f.toml:7: not valid TOML: unclosed array table, expected `]`
+        "#);
+    }
+
+    #[test]
+    fn of_a_value_that_could_not_be_read_only_its_syntax_is_told() {
+        let said = problems_of("name = 1\n[a]\nburst = = 10\nother = 900\n", |root| {
+            let _ = root.string("name");
+            let a = root.table_or_empty("a");
+            let _ = a.int("burst", 1..=100);
+            let _ = a.int("other", 1..=100);
+        });
+        insta::assert_snapshot!(said, @r#"
+        f.toml:1: `name` must be a string (in quotes), this is a whole number
+        f.toml:3: not valid TOML: extra `=`, expected nothing
+        f.toml:3: not valid TOML: unexpected key or value, expected newline, `#`
+        f.toml:4: `a.other` is 900, out of range — 1 to 100
         "#);
     }
 

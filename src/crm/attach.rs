@@ -140,7 +140,7 @@ impl Run<'_> {
         };
         let fixed = scope::fixed(&crm.fitted.vars);
         let request = request.and_then(|parts| request::render_with(&step.request, &fixed, &scope, parts));
-        let request = request.map_err(|error| Outcome::Refused { message: error.to_string() })?;
+        let request = request.map_err(|error| Outcome::Unfit { detail: error.to_string() })?;
         let base64 = crm.profile.attachments.way == Way::Inline;
         Ok((files::noted(request, order.key, &contents, base64), contents))
     }
@@ -306,7 +306,6 @@ impl Run<'_> {
         let scope = scope::file(&crm.fitted.vars, &crm.profile.ext, self.order, key, &shown, ticket);
         let carried = Carried { mark: &mark, name: &name, mime: &file.mime, sha256: &files::sha256(&bytes) };
         let request = request::render_file(&step.request, &scope::fixed(&crm.fitted.vars), &scope, &carried);
-        let request = request.map_err(|error| Outcome::Refused { message: error.to_string() });
         let Ok(request) = request else { return Ok(Made::Refused { message: "it fits no request".to_owned() }) };
         let base64 = matches!(step.request.body, Body::Json(_));
         let contents = Contents::from([(at, Arc::new(bytes))]);

@@ -97,6 +97,8 @@ impl Sign {
             Outcome::Created { .. } | Outcome::Refused { .. } | Outcome::Exists => Self::Well,
             // A refused credential is an answer; that the queue pauses for it is not the breaker's matter.
             Outcome::InFlight { .. } | Outcome::AuthRefused { .. } => Self::Well,
+            // The CRM was not asked: nothing is known of it, and it has no part in this.
+            Outcome::Unfit { .. } => Self::Well,
             Outcome::NotSent { wait: wait @ Some(_), .. } => Self::Throttled(*wait),
             Outcome::NotSent { wait: None, .. } | Outcome::Lost { .. } => Self::Trouble,
         }

@@ -54,6 +54,7 @@ pub use self::{
     files::{FileSource, FileWords, Inset, NoFile},
     request::{PrepareError, Prepared},
     settings::CrmSettings,
+    show::{DryRun, Unfit},
 };
 use crate::{
     catalog::profile::{
@@ -323,6 +324,7 @@ impl Crm {
         match outcome {
             Outcome::Refused { message } => Outcome::Refused { message: self.hush(message) },
             Outcome::NotSent { detail, wait } => Outcome::NotSent { detail: self.hush(detail), wait },
+            Outcome::Unfit { detail } => Outcome::Unfit { detail: self.hush(detail) },
             Outcome::AuthRefused { detail } => Outcome::AuthRefused { detail: self.hush(detail) },
             Outcome::Lost { detail } => Outcome::Lost { detail: self.hush(detail) },
             other => other,

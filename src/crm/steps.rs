@@ -196,7 +196,8 @@ impl Run<'_> {
         let Fit { key, request } = match self.fit(step, before, outputs) {
             Ok(Some(fit)) => fit,
             Ok(None) => return On::With(BTreeMap::new()),
-            Err(why) => return On::Ends(Outcome::Refused { message: why }),
+            Err(_) if step.best_effort => return On::With(BTreeMap::new()),
+            Err(why) => return On::Ends(Outcome::Unfit { detail: format!("step `{}`: {why}", step.name) }),
         };
         if !self.store.is_ours() {
             return On::Ends(not_sent("held up past its own lease before writing", None));

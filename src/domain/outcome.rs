@@ -39,6 +39,12 @@ pub enum Outcome {
         /// How long the CRM asked us to wait, if it did.
         wait: Option<Duration>,
     },
+    /// Nothing was sent, since the profile makes no request of this order: the same order fits no better later. A mistake
+    /// of the profile, never of whoever filled the form in.
+    Unfit {
+        /// Which template and why, without secrets or answers.
+        detail: String,
+    },
     /// Not executed because the CRM does not accept our credentials: the queue pauses, nothing is lost.
     AuthRefused {
         /// What the CRM said, without secrets.

@@ -152,7 +152,7 @@ impl Matter {
 }
 
 /// Every word a queue can be filtered by. Buttons name them by their place: a new one goes to the end.
-pub const WORDS: [&str; 14] = [
+pub const WORDS: [&str; 15] = [
     "absent",
     "bad_number",
     "blind",
@@ -167,6 +167,7 @@ pub const WORDS: [&str; 14] = [
     "unchecked",
     "undelivered",
     "keyless",
+    "unfit",
 ];
 
 fn reason_word(reason: &ReviewReason) -> &'static str {
@@ -179,6 +180,7 @@ fn reason_word(reason: &ReviewReason) -> &'static str {
         ReviewReason::KeyExpired => "key_expired",
         ReviewReason::NeverSent => "never_sent",
         ReviewReason::NotResent => "not_resent",
+        ReviewReason::Unfit => "unfit",
         ReviewReason::BadNumber { .. } => "bad_number",
         ReviewReason::Unchecked { .. } => "unchecked",
         ReviewReason::Keyless { .. } => "keyless",
@@ -274,6 +276,7 @@ mod tests {
             ReviewReason::KeyExpired,
             ReviewReason::NeverSent,
             ReviewReason::NotResent,
+            ReviewReason::Unfit,
             ReviewReason::BadNumber { number: "1".into(), exists: true },
             ReviewReason::Unchecked { number: "1".into() },
             ReviewReason::Keyless { number: "1".into(), by: 7 },

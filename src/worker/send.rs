@@ -64,7 +64,7 @@ impl Worker {
                 self.store.points().pass("crm.answered").await;
                 outcome
             }
-            Err(unfit) => Outcome::Refused { message: unfit },
+            Err(unfit) => Outcome::Unfit { detail: unfit },
         };
         metrics::count(counter(&outcome));
         self.limiter.lock().unwrap_or_else(PoisonError::into_inner).note(self.clock.now(), Sign::of(&outcome));
@@ -103,6 +103,7 @@ impl Worker {
             Outcome::NotSent { detail, wait } => {
                 (Event::NotSent { attempt, retry_at: self.retry_at(attempt, *wait) }, Some(detail.clone()))
             }
+            Outcome::Unfit { detail } => (Event::Unfit { attempt, detail: detail.clone() }, Some(detail.clone())),
             Outcome::AuthRefused { detail } => {
                 (Event::NotSent { attempt, retry_at: self.retry_at(attempt, None) }, Some(detail.clone()))
             }
@@ -149,6 +150,7 @@ fn counter(outcome: &Outcome) -> Counter {
         Outcome::Created { .. } => Counter::CrmCreated,
         Outcome::Refused { .. } => Counter::CrmRefused,
         Outcome::NotSent { .. } => Counter::CrmNotSent,
+        Outcome::Unfit { .. } => Counter::CrmUnfit,
         Outcome::AuthRefused { .. } => Counter::CrmAuthRefused,
         Outcome::InFlight { .. } => Counter::CrmInFlight,
         Outcome::Exists => Counter::CrmExists,

@@ -42,5 +42,6 @@ mod slots;
 mod spoilt;
 mod taps;
 mod telegram_faults;
+mod unfit;
 mod web;
 mod world;

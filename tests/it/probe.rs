@@ -157,7 +157,75 @@ async fn probe_that_ends_half_way_tells_what_it_left_behind() {
         "{found}"
     );
     assert_eq!(found["repeat"], "makes another ticket: 1002", "{found}");
+    assert_eq!((&found["promise"], &found["settle"]), (&Value::Null, &Value::Null), "half a trial: {found}");
     assert!(found["stopped"].as_str().is_some_and(|why| why.contains("no answer that proves anything")), "{found}");
+}
+
+#[tokio::test]
+async fn probe_that_made_nothing_concludes_nothing() {
+    let bench = Bench::new(json!({ "keyed": false, "lookup": true })).await;
+    let http = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let fault = json!({ "on": "POST /tickets", "do": "lose_answer", "times": 0 });
+    let faults = format!("{}/sandbox/crm/faults", bench.world.api_url());
+    assert!(http.post(&faults).json(&fault).send().await.expect("it answers").status().is_success());
+    let words = ["probe", "--i-understand-it-creates-records", "--times", "1", "--patience", "20"];
+    let output = bench.run("generic-searchable", "", &words).await;
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("This supports no promise") && text.contains("left behind"), "{text}");
+    assert!(!text.contains("verified =") && !text.contains("settle ="), "{text}");
+}
+
+#[tokio::test]
+async fn a_repeat_refused_as_bad_content_is_no_key() {
+    let bench = Bench::new(json!({ "keyed": false, "lookup": true })).await;
+    let http = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let fault = json!({ "on": "POST /tickets", "do": "refuse", "from": 2 });
+    let faults = format!("{}/sandbox/crm/faults", bench.world.api_url());
+    assert!(http.post(&faults).json(&fault).send().await.expect("it answers").status().is_success());
+    let words = ["probe", "--i-understand-it-creates-records", "--times", "1", "--patience", "20", "--json"];
+    let output = bench.run("generic-searchable", "", &words).await;
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(found["repeat"].as_str().is_some_and(|said| said.starts_with("is refused for its content")), "{found}");
+    assert_eq!(found["promise"], "searchable", "{found}");
+    assert!(found["why"].as_str().is_some_and(|why| why.contains("is = \"exists\"")), "{found}");
+}
+
+#[tokio::test]
+async fn check_refuses_a_profile_that_can_never_send() {
+    let bench = Bench::new(json!({})).await;
+    let shipped = zayavka::catalog::profile::built_in::text("generic-searchable").expect("it ships");
+    let crm = bench.folder.path().join("templates/crm");
+    std::fs::create_dir_all(&crm).expect("a folder");
+    let templates = format!("[templates]\ndir = \"{}\"", bench.folder.path().join("templates").display());
+    for (good, bad, table) in [
+        ("subject = \"{{ subject }}\"", "subject = \"{{ subject + 1 }}\"", "[[step]]"),
+        ("subject = \"{{ subject }}\"", "subject = \"{{ subject | chars }}\"", "[[step]]"),
+        (
+            "query = { external_id = \"{{ ext.uuid }}\"",
+            "query = { n = \"{{ marker + 1 }}\", external_id = \"{{ ext.uuid }}\"",
+            "[[lookup]]",
+        ),
+        ("/tickets/{{ number }}\"", "/tickets/{{ number + 1 }}\"", "[verify]"),
+    ] {
+        let text = shipped.replacen("generic-searchable", "pingvin", 1).replacen(good, bad, 1);
+        assert!(text.contains(bad), "{bad}");
+        let line = text.lines().position(|line| line == table).expect("the table") + 1;
+        let path = crm.join("pingvin.toml");
+        std::fs::write(&path, &text).expect("a file");
+        for json in [false, true] {
+            let words = if json { vec!["check", "--json"] } else { vec!["check"] };
+            let output = bench.run("pingvin", &templates, &words).await;
+            let text = said(&output);
+            assert_eq!(output.status.code(), Some(1), "{bad}: {text}");
+            assert!(text.contains(&format!("pingvin.toml:{line}: ")) && !text.contains("All is well"), "{bad}: {text}");
+            if json {
+                let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+                assert_eq!(report["ok"], false, "{report}");
+            }
+        }
+    }
 }
 
 #[tokio::test]
@@ -193,5 +261,6 @@ async fn check_refuses_to_send_again_where_that_could_double() {
     }
     let well = bench.run("generic-searchable", "reconcile.on_absent = \"resend\"", &["check"]).await;
     assert_eq!(well.status.code(), Some(0), "{}", said(&well));
-    assert!(said(&well).contains("if it is not there, it is made again"), "{}", said(&well));
+    let text = said(&well);
+    assert!(text.contains("if it is not there, it is made again") && !text.contains("goes to a human"), "{text}");
 }

@@ -86,8 +86,12 @@ impl fmt::Debug for Template {
     }
 }
 
+/// How many steps one rendering may take: far more than any request needs, and over in a moment.
+const FUEL: u64 = 100_000;
+
 static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut engine = Environment::new();
+    engine.set_fuel(Some(FUEL));
     filters::add_to(&mut engine);
     engine.set_auto_escape_callback(|name| match name {
         "path" => AutoEscape::Custom("path".into()),
@@ -210,7 +214,9 @@ impl Template {
     fn check_filters(&self) -> Result<(), BadTemplate> {
         let nothing = Value::from_pairs(std::iter::empty::<(&str, &str)>());
         match ENGINE.render_named_str("text", &self.source, nothing) {
-            Err(error) if matches!(error.kind(), ErrorKind::UnknownFilter | ErrorKind::UnknownTest) => {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::UnknownFilter | ErrorKind::UnknownTest | ErrorKind::OutOfFuel) =>
+            {
                 Err(explain(&error))
             }
             _ => Ok(()),
@@ -348,6 +354,8 @@ mod tests {
 
     #[test]
     fn bad_templates_are_found_when_loading() {
+        let endless = "{% for i in range(99999) %}{% for j in range(99999) %}x{% endfor %}{% endfor %}";
+        assert!(Template::parse(endless, Place::Text).is_err_and(|bad| bad.0.contains("fuel")));
         for source in ["{{ a", "{% if a %}", "{{ a | nosuch }}", "{{ }}", "{{ [a | nosuch] }}"] {
             assert!(Template::parse(source, Place::Text).is_err(), "{source}");
         }

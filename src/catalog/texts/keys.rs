@@ -299,6 +299,7 @@ texts! {
     ReasonKeyExpired = "reason"."key_expired", Message, Review, [];
     ReasonNeverSent = "reason"."never_sent", Message, Free, [];
     ReasonNotResent = "reason"."not_resent", Message, Review, [];
+    ReasonUnfit = "reason"."unfit", Message, Review, [];
     ReasonBadNumber = "reason"."bad_number", Message, Review, ["number"];
     ReasonForeignNumber = "reason"."foreign_number", Message, Review, ["number"];
     ReasonUnchecked = "reason"."unchecked", Message, Review, ["number"];
@@ -332,6 +333,7 @@ texts! {
     AttemptCreated = "attempt"."created", Message, Free, [];
     AttemptRefused = "attempt"."refused", Message, Free, [];
     AttemptNotSent = "attempt"."not_sent", Message, Free, [];
+    AttemptUnfit = "attempt"."unfit", Message, Free, [];
     AttemptInFlight = "attempt"."in_flight", Message, Free, [];
     AttemptExists = "attempt"."exists", Message, Free, [];
     AttemptLost = "attempt"."lost", Message, Free, [];
@@ -354,6 +356,7 @@ texts! {
     EventCreated = "event"."created", Message, Free, [];
     EventRefused = "event"."refused", Message, Free, [];
     EventNotSent = "event"."not_sent", Message, Free, [];
+    EventUnfit = "event"."unfit", Message, Free, [];
     EventInFlight = "event"."in_flight", Message, Free, [];
     EventExists = "event"."exists", Message, Free, [];
     EventLost = "event"."lost", Message, Free, [];

@@ -157,6 +157,7 @@ fn every_mistake_of_a_text_file_is_reported_at_its_line() {
     en.toml: `reason.key_expired` is missing — a text with no placeholder
     en.toml: `reason.never_sent` is missing — a text with no placeholder
     en.toml: `reason.not_resent` is missing — a text with no placeholder
+    en.toml: `reason.unfit` is missing — a text with no placeholder
     en.toml: `reason.bad_number` is missing — a text with {number}
     en.toml: `reason.foreign_number` is missing — a text with {number}
     en.toml: `reason.unchecked` is missing — a text with {number}

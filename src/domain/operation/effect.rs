@@ -59,6 +59,8 @@ pub enum AttemptEnd {
     Refused,
     /// Provably not executed.
     NotSent,
+    /// Nothing was sent: the CRM's profile makes no request of the order.
+    Unfit,
     /// The CRM was still working on an earlier one.
     InFlight,
     /// The CRM knew the key.
@@ -77,6 +79,7 @@ impl AttemptEnd {
             Self::Created => "created",
             Self::Refused => "refused",
             Self::NotSent => "not_sent",
+            Self::Unfit => "unfit",
             Self::InFlight => "in_flight",
             Self::Exists => "exists",
             Self::Lost => "lost",

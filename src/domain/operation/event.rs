@@ -36,6 +36,13 @@ pub enum Event {
         /// When to try again: backoff or what the CRM asked for, thrown by the caller.
         retry_at: Timestamp,
     },
+    /// Nothing was sent: the CRM's profile makes no request of this order, and trying again would not change that.
+    Unfit {
+        /// Which attempt.
+        attempt: u32,
+        /// Which template of the profile and why, for its owner; never an answer.
+        detail: String,
+    },
     /// The CRM is still working on an earlier request with this key.
     InFlight {
         /// Which attempt was answered.
@@ -169,6 +176,7 @@ impl Event {
             Self::Created { .. } => "created",
             Self::Refused { .. } => "refused",
             Self::NotSent { .. } => "not_sent",
+            Self::Unfit { .. } => "unfit",
             Self::InFlight { .. } => "in_flight",
             Self::Exists { .. } => "exists",
             Self::Lost { .. } => "lost",
@@ -199,6 +207,7 @@ impl Event {
             Self::Created { attempt, .. }
             | Self::Refused { attempt, .. }
             | Self::NotSent { attempt, .. }
+            | Self::Unfit { attempt, .. }
             | Self::InFlight { attempt, .. }
             | Self::Exists { attempt }
             | Self::Lost { attempt } => Some(*attempt),

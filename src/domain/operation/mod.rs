@@ -184,6 +184,8 @@ pub enum ReviewReason {
     NeverSent,
     /// It may have been sent once, and could not be sent again for too long.
     NotResent,
+    /// The CRM's profile makes no request of the order: its latest attempt sent nothing.
+    Unfit,
     /// The number that staff named is not a ticket of this operation.
     BadNumber {
         /// The number.

@@ -96,6 +96,7 @@ fn states() -> Vec<(&'static str, Operation)> {
         ("lost long ago, a number named", unknown(0, Some("77"), wire(1, 400, 390))),
         ("in review: absent", review(ReviewReason::Absent, 1, wire(1, 400, 390))),
         ("in review: lost twice", review(ReviewReason::NotResent, 2, wire(2, 400, 300))),
+        ("in review: fits no request", review(ReviewReason::Unfit, 1, None)),
         ("in review: never sent", review(ReviewReason::NeverSent, 1, None)),
         (
             "in review: several",
@@ -119,6 +120,7 @@ fn events(operation: &Operation) -> Vec<(String, Event)> {
             Event::Created { attempt, ticket: ticket("77") },
             Event::Refused { attempt, message: "too long".to_owned() },
             Event::NotSent { attempt, retry_at: ahead(4) },
+            Event::Unfit { attempt, detail: "{{ subject + 1 }}".to_owned() },
             Event::InFlight { attempt, retry_at: ahead(4) },
             Event::Exists { attempt },
             Event::Lost { attempt },

@@ -6,8 +6,13 @@ use std::{collections::BTreeMap, fs, net::SocketAddr, path::Path, sync::Arc};
 use futures_util::{FutureExt as _, future::BoxFuture};
 use serde::Deserialize;
 use serde_json::Value as Json;
+use tokio::task::JoinSet;
 use zayavka::{
-    catalog::profile::{self, built_in},
+    catalog::profile::{
+        self, Profile, built_in,
+        model::Auth,
+        rule::{Rule, Verdict},
+    },
     crm::{Crm, FileSource, NoFile, steps::Forgetful},
     domain::{attachment::Attachment, ticket::TicketOrder},
     ids::{ExternalKey, Marker},
@@ -99,8 +104,8 @@ struct Exchange {
     /// Header lines the request must have.
     #[serde(default)]
     headers: Vec<String>,
-    /// What the body must hold: a tree for JSON, of which each part must be so; a text for a form, exactly, `{boundary}`
-    /// between its parts.
+    /// What the body must hold: a tree for JSON or a form, of which each part must be so; a text, exactly, `{boundary}`
+    /// between the parts of a multipart one.
     sends: Option<Json>,
     /// Status line of the answer; absent where the answer is lost.
     status: Option<String>,
@@ -128,6 +133,20 @@ fn with_key(text: &str) -> String {
     text
 }
 
+/// A body as a tree: JSON, or a form by its fields, each of which may hold JSON of its own.
+fn tree_of(body: &str) -> Option<Json> {
+    serde_json::from_str(body).ok().or_else(|| {
+        let url = reqwest::Url::parse(&format!("http://form/?{body}")).ok()?;
+        let field = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| text.into());
+        Some(
+            url.query_pairs()
+                .map(|(name, text)| (name.into_owned(), field(&text)))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+        )
+    })
+}
+
 impl Exchange {
     fn act(&self) -> Act {
         let Some(status) = &self.status else { return Act::ReadClose };
@@ -152,7 +171,7 @@ impl Exchange {
             }
             Some(tree) => {
                 let tree: Json = serde_json::from_str(&with_key(&tree.to_string())).expect("JSON");
-                let sent: Json = serde_json::from_str(body).unwrap_or_else(|_| panic!("{what}: no JSON: {body}"));
+                let sent = tree_of(body).unwrap_or_else(|| panic!("{what}: neither JSON nor a form: {body}"));
                 assert!(holds(&tree, &sent), "{what}: recorded is {tree}, sent was {sent}");
             }
         }
@@ -212,18 +231,28 @@ fn holds(wanted: &Json, said: &Json) -> bool {
 
 /// A client for a shipped profile at this address, with the variables and secrets of its recordings.
 pub(super) fn crm(name: &str, address: SocketAddr) -> Crm {
+    recording(name).crm(address)
+}
+
+fn recording(name: &str) -> Recording {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/fixtures/crm/{name}.toml"));
     let text = fs::read_to_string(file).expect("the recording");
-    let recording: Recording = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-    recording.crm(address)
+    toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 impl Recording {
     fn crm(&self, address: SocketAddr) -> Crm {
-        // From the folder, not from the program: a profile and its recordings are written side by side.
+        self.crm_by(self.profile(), address)
+    }
+
+    /// The profile as it stands in its folder, not in the program: it and its recordings are written side by side.
+    fn profile(&self) -> Profile {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("templates/crm/{}.toml", self.profile));
         let text = fs::read_to_string(&file).expect("the profile");
-        let (profile, _) = profile::load(&self.profile, &text).unwrap_or_else(|problems| panic!("{problems}"));
+        profile::load(&self.profile, &text).unwrap_or_else(|problems| panic!("{problems}")).0
+    }
+
+    fn crm_by(&self, profile: Profile, address: SocketAddr) -> Crm {
         let mut settings = super::settings(&format!("http://{address}"));
         for (name, value) in &self.vars {
             settings.vars.insert(name.clone(), value.replace("{peer}", &format!("http://{address}")));
@@ -234,14 +263,90 @@ impl Recording {
         Crm::new(Arc::new(profile), settings).unwrap_or_else(|problems| panic!("{}: {problems}", self.profile))
     }
 
+    fn order(&self, case: &Case) -> TicketOrder {
+        let mut order = order();
+        order.contact.email.clone_from(&self.email);
+        order.files = case.file.iter().map(attached).collect();
+        order
+    }
+
+    /// What each call of a case comes to with this profile, its details too, and what was sent, whatever it should be.
+    async fn replay(&self, case: &Case, profile: &Profile) -> Vec<String> {
+        let exchanges = case.call.iter().flat_map(Call::exchanges);
+        let peer = Peer::new(exchanges.map(|exchange| exchange.act()).collect()).await;
+        let (crm, steps) = (self.crm_by(profile.clone(), peer.address), Forgetful::default());
+        let (crm, order) = (crm.with_files(Arc::new(Files(case.file.clone()))), self.order(case));
+        let mut said = Vec::new();
+        for call in &case.call {
+            let proved = call.outcome(&crm, &order, &steps).await.to_string();
+            said.push(proved);
+        }
+        said.extend(peer.requests());
+        said.into_iter().map(|text| text.replace(&peer.address.to_string(), "peer")).collect()
+    }
+
+    /// The rules without which every case would come to the same: no recorded answer reaches them.
+    ///
+    /// A status alone that says `auth` or `throttled` has no shape to be wrong in; what it proves where a page of HTML comes
+    /// with it is tried elsewhere. A step that is best effort leads on by these words as it does by no rule at all.
+    async fn unreached(&self) -> Vec<String> {
+        let profile = self.profile();
+        let mut known = Vec::new();
+        for case in &self.case {
+            known.push(self.replay(case, &profile).await);
+        }
+        let mut unreached = Vec::new();
+        for (place, at) in places(&profile) {
+            let mut without = profile.clone();
+            let Some(rule) = rules(&mut without, &place).map(|rules| rules.remove(at)) else { continue };
+            let bare = rule.conditions.is_empty() && matches!(rule.verdict, Verdict::Auth | Verdict::Throttled);
+            let led_on = profile.steps.iter().any(|step| step.best_effort && place == format!("step {}", step.name))
+                && matches!(rule.verdict, Verdict::NotFound | Verdict::Refused | Verdict::Ambiguous);
+            let meets = |case: &Case| {
+                let mut statuses = case.call.iter().flat_map(Call::exchanges).filter_map(|exchange| exchange.status);
+                statuses.any(|line| {
+                    line.get(..3).and_then(|code| code.parse().ok()).is_some_and(|code| rule.status.contains(code))
+                })
+            };
+            let mut reached = bare || led_on;
+            for (case, known) in self.case.iter().zip(&known).filter(|(case, _)| meets(case)) {
+                reached = reached || self.replay(case, &without).await != *known;
+            }
+            if !reached {
+                unreached.push(format!("{}, {place}, rule {}: {:?}", self.profile, at + 1, rule.verdict));
+            }
+        }
+        unreached
+    }
+
+    /// A case of success says what each request carries, and with which header where the profile sends its secret in one.
+    fn shows_what_is_sent(&self) {
+        let auth = self.profile().auth;
+        let in_a_header = !matches!(
+            auth,
+            Auth::None | Auth::Path { .. } | Auth::Query { .. } | Auth::BodyField { .. } | Auth::BodyAt { .. }
+        );
+        for case in self.case.iter().filter(|case| case.name.starts_with("success")) {
+            for call in case.call.iter().filter(|call| call.does == "create") {
+                let exchanges = call.exchanges();
+                let writes = exchanges.iter().filter(|one| !one.request.starts_with("GET "));
+                for one in writes.filter(|one| one.sends.is_none()) {
+                    panic!("{}, {}: nothing says what `{}` carries", self.profile, case.name, one.request);
+                }
+                let shown = exchanges.iter().flat_map(|one| &one.headers).any(|line| {
+                    let (name, value) = line.split_once(':').unwrap_or_default();
+                    !["content-type", "accept"].contains(&name) && !value.trim().is_empty()
+                });
+                assert!(shown || !in_a_header, "{}, {}: no header carries the secret", self.profile, case.name);
+            }
+        }
+    }
+
     async fn play(&self, case: &Case) {
         let exchanges: Vec<Exchange> = case.call.iter().flat_map(Call::exchanges).collect();
         let peer = Peer::new(exchanges.iter().map(Exchange::act).collect()).await;
         let (crm, steps) = (self.crm(peer.address), Forgetful::default());
-        let crm = crm.with_files(Arc::new(Files(case.file.clone())));
-        let mut order = order();
-        order.files = case.file.iter().map(attached).collect();
-        order.contact.email.clone_from(&self.email);
+        let (crm, order) = (crm.with_files(Arc::new(Files(case.file.clone()))), self.order(case));
         let mut asked = 0;
         for call in &case.call {
             let what = format!("{}, {}, {}", self.profile, case.name, call.does);
@@ -255,6 +360,25 @@ impl Recording {
             asked += call.exchanges().len();
             assert_eq!(requests.len(), asked, "{what}: requests: {requests:#?}");
         }
+    }
+}
+
+/// Every rule of a profile by the name of its table and its place there.
+fn places(profile: &Profile) -> Vec<(String, usize)> {
+    let steps = profile.steps.iter().map(|step| (format!("step {}", step.name), step.outcome.len()));
+    let lookups = profile.lookups.iter().map(|lookup| (format!("lookup {}", lookup.name), lookup.outcome.len()));
+    let verify = profile.verify.iter().map(|verify| ("verify".to_owned(), verify.outcome.len()));
+    let tables = steps.chain(lookups).chain(verify);
+    tables.flat_map(|(place, count)| (0..count).map(move |at| (place.clone(), at))).collect()
+}
+
+fn rules<'p>(profile: &'p mut Profile, place: &str) -> Option<&'p mut Vec<Rule>> {
+    match place.split_once(' ') {
+        Some(("step", name)) => profile.steps.iter_mut().find(|step| step.name == name).map(|step| &mut step.outcome),
+        Some((_, name)) => {
+            profile.lookups.iter_mut().find(|lookup| lookup.name == name).map(|lookup| &mut lookup.outcome)
+        }
+        None => profile.verify.as_mut().map(|verify| &mut verify.outcome),
     }
 }
 
@@ -272,6 +396,20 @@ const WANTED: [&str; 10] = [
     "unrelated hit",
 ];
 
+/// Rules that no recording reaches, each with its reason.
+const UNREACHED: [&str; 0] = [];
+
+#[tokio::test]
+async fn every_rule_of_every_profile_is_reached_by_a_recorded_answer() {
+    let mut all = JoinSet::new();
+    for (name, _) in built_in::ALL {
+        all.spawn(async move { recording(name).unreached().await });
+    }
+    let mut unreached: Vec<String> = all.join_all().await.concat();
+    unreached.sort();
+    assert_eq!(unreached, UNREACHED, "record an answer for each, or say here why there is none");
+}
+
 #[tokio::test]
 async fn every_recorded_conversation_proves_what_it_proved() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/crm");
@@ -287,6 +425,7 @@ async fn every_recorded_conversation_proves_what_it_proved() {
         for case in &recording.case {
             recording.play(case).await;
         }
+        recording.shows_what_is_sent();
         for wanted in WANTED {
             let recorded = recording.case.iter().any(|case| case.name.starts_with(wanted));
             let reason = recording.without.get(wanted).map_or("", |reason| reason.trim());

@@ -27,6 +27,7 @@ pub(crate) enum Act {
     Writes { worker: u8 },
     LeaseIsOver { worker: u8 },
     CannotConnect { worker: u8 },
+    FitsNoRequest { worker: u8 },
     GivesUp { worker: u8 },
     Records { worker: u8, answer: Answer },
     RecordsTwice { worker: u8, answer: Answer },
@@ -63,6 +64,7 @@ impl Act {
                 | Self::ArrivesAgain(_)
                 | Self::HandlerDies(_)
                 | Self::CannotConnect { .. }
+                | Self::FitsNoRequest { .. }
                 | Self::RecordsTwice { .. }
                 | Self::WorkerDies(_)
                 | Self::CarriesOut { heard: false, .. }
@@ -98,6 +100,7 @@ impl fmt::Display for Act {
             Self::Writes { worker } => write!(f, "worker {} writes the call", worker + 1),
             Self::LeaseIsOver { worker } => write!(f, "worker {} finds its lease over and does not write", worker + 1),
             Self::CannotConnect { worker } => write!(f, "worker {} cannot connect", worker + 1),
+            Self::FitsNoRequest { worker } => write!(f, "worker {} can make no request of it", worker + 1),
             Self::GivesUp { worker } => write!(f, "worker {} hears nothing and gives up", worker + 1),
             Self::Records { worker, answer } => write!(f, "worker {} records {answer:?}", worker + 1),
             Self::RecordsTwice { worker, answer } => {

@@ -148,6 +148,8 @@ fn busy(cx: &mut Cx<'_>, world: &World, worker: u8, out: &mut Follow) {
             if after.left.bad(|left| &mut left.not_sent) {
                 after.workers[at] = Worker::Answered { op, attempt, answer: Answer::NotSent };
                 out.push((Act::CannotConnect { worker }, Ok(after)));
+                after.workers[at] = Worker::Answered { op, attempt, answer: Answer::Unfit };
+                out.push((Act::FitsNoRequest { worker }, Ok(after)));
             }
         }
         Worker::Waiting { op, attempt } => {
@@ -163,6 +165,7 @@ fn busy(cx: &mut Cx<'_>, world: &World, worker: u8, out: &mut Follow) {
                 Answer::Created(ticket) => Ev::Created(attempt, ticket),
                 Answer::Refused => Ev::Refused(attempt),
                 Answer::NotSent => Ev::NotSent(attempt),
+                Answer::Unfit => Ev::Unfit(attempt),
                 Answer::InFlight => Ev::InFlight(attempt),
                 Answer::Exists => Ev::Exists(attempt),
                 Answer::Lost => Ev::Lost(attempt),

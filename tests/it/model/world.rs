@@ -115,6 +115,7 @@ pub(crate) enum Answer {
     Created(u8),
     Refused,
     NotSent,
+    Unfit,
     InFlight,
     Exists,
     Lost,

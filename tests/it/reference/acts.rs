@@ -99,12 +99,13 @@ impl Acts {
 
     fn answer(&self, attempt: u32, now: Timestamp) -> Event {
         let retry_at = now.plus(Duration::from_secs(2));
-        match self.dice.below(8) {
+        match self.dice.below(9) {
             0 => Event::Created { attempt, ticket: self.ticket() },
             1 => Event::Refused { attempt, message: "нет".to_owned() },
             2 | 3 => Event::NotSent { attempt, retry_at },
             4 => Event::InFlight { attempt, retry_at },
             5 => Event::Exists { attempt },
+            6 => Event::Unfit { attempt, detail: "{{ subject + 1 }}".to_owned() },
             _ => Event::Lost { attempt },
         }
     }

@@ -15,6 +15,7 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
         }
         Event::Refused { attempt, .. } => turn.end_attempt(*attempt, AttemptEnd::Refused),
         Event::NotSent { attempt, .. } => turn.end_attempt(*attempt, AttemptEnd::NotSent),
+        Event::Unfit { attempt, .. } => turn.end_attempt(*attempt, AttemptEnd::Unfit),
         Event::InFlight { attempt, .. } => turn.end_attempt(*attempt, AttemptEnd::InFlight),
         Event::Exists { attempt } => turn.end_attempt(*attempt, AttemptEnd::Exists),
         Event::Lost { attempt } => turn.end_attempt(*attempt, AttemptEnd::Lost),

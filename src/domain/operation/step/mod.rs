@@ -265,6 +265,14 @@ impl Turn<'_> {
                     self.effects.push(Effect::CloseCase);
                 }
             }
+            Event::Unfit { attempt, detail } => {
+                self.end_attempt(*attempt, AttemptEnd::Unfit);
+                if only_one {
+                    self.after.on_wire = None;
+                    self.note(detail.clone());
+                    self.ask_a_human(ReviewReason::Unfit);
+                }
+            }
             Event::InFlight { attempt, .. } => self.end_attempt(*attempt, AttemptEnd::InFlight),
             Event::Exists { attempt } => self.end_attempt(*attempt, AttemptEnd::Exists),
             Event::Lost { attempt } => self.end_attempt(*attempt, AttemptEnd::Lost),

@@ -21,6 +21,12 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
             turn.end_attempt(*attempt, AttemptEnd::NotSent);
             not_sent(turn, ground, *retry_at);
         }
+        Event::Unfit { attempt, detail } => {
+            // Not on the wire, and no pause helps: whoever mends the profile has it created after all.
+            turn.end_attempt(*attempt, AttemptEnd::Unfit);
+            turn.note(detail.clone());
+            turn.ask_a_human(ReviewReason::Unfit);
+        }
         Event::InFlight { attempt, retry_at } => {
             turn.end_attempt(*attempt, AttemptEnd::InFlight);
             turn.add_to_wire(began, turn.at);
