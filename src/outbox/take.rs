@@ -12,7 +12,7 @@ use crate::{
     clock::Timestamp,
     domain::{
         delivery::{self, Event, Kind, OnUnknown, Policy},
-        notice::{Keyboard, NoticeKind, Words},
+        notice::{Keyboard, Notice, NoticeKind, Words},
         review::Hindrance,
         text::{LONGEST, cut},
     },
@@ -195,7 +195,10 @@ impl Outbox {
         };
         let kind = if edit.is_some() { Kind::Edit } else { new_kind(&row) };
         // Worded here: whatever changes from now on waits for this lane, finds the row claimed and writes another one.
-        let worded = word(self, db, &row, now).await?;
+        let worded = match (&row.notice, &edit) {
+            (Notice::InPlace(_), None) => Worded::Nothing("its message is gone"),
+            _ => word(self, db, &row, now).await?,
+        };
         let row = self.advance(tx, row, Some(kind), &Event::Claimed { lease_end }, now).await?;
         let attempt = row.delivery.attempts;
         let words = match worded {

@@ -13,7 +13,7 @@ use crate::{
     clock::Timestamp,
     domain::{
         delivery::{self, Delivery, Effect, Event, Illegal, Kind, Policy},
-        notice::Notice,
+        notice::{Keyboard, Notice},
     },
     ids::{BotId, ChatId, OperationId, UserId},
 };
@@ -137,6 +137,24 @@ pub async fn is_overtaken<C: ConnectionTrait>(db: &C, row: &Row) -> Result<bool,
     Ok(later.is_some())
 }
 
+/// Whether a card's message has buttons under it or none: Telegram edits no other.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or the row cannot be read.
+pub async fn can_be_edited<C: ConnectionTrait>(db: &C, card: &str) -> Result<bool, StoreError> {
+    let last = outbox::Entity::find()
+        .filter(outbox::Column::Card.eq(card))
+        .filter(outbox::Column::State.eq("sent"))
+        .order_by_desc(outbox::Column::Id)
+        .limit(1)
+        .one(db)
+        .await?;
+    Ok(match last.map(read).transpose()?.map(|row| row.notice) {
+        Some(Notice::Words(words)) => matches!(words.keyboard, Keyboard::Inline(_) | Keyboard::None),
+        _ => true,
+    })
+}
+
 /// How many rows are not delivered yet.
 ///
 /// # Errors
@@ -242,7 +260,7 @@ async fn carry_out<C: ConnectionTrait>(db: &C, row: &Row, effect: &Effect, at: T
                 cards::forget(db, card).await?;
             }
             // A later row of the card says more, and makes the new message: our words would come after its own.
-            if !is_overtaken(db, row).await? {
+            if !matches!(row.notice, Notice::InPlace(_)) && !is_overtaken(db, row).await? {
                 insert(db, &again(row), row.chat, at, at).await?;
             }
         }

@@ -1,7 +1,6 @@
 //! The list of all texts: one line each, with where it is shown, what the state it is said in proves, and its
-//! placeholders (`"name"` must be in the text, `"name?"` may be).
-//!
-//! To add a text: one line here, one in each of `templates/texts/*.toml`.
+//! placeholders (`"name"` must be in the text, `"name?"` may be). To add a text: one line here, one in each of
+//! `templates/texts/*.toml`.
 
 use super::shape::{Place, Proof, texts};
 
@@ -231,6 +230,7 @@ texts! {
     StaffAskSure = "staff"."ask_sure", Message, Free, ["name", "case", "risk", "reason"];
     StaffAskReject = "staff"."ask_reject", Message, Free, ["name", "case"];
     StaffAskUnchecked = "staff"."ask_unchecked", Message, Free, ["name", "case", "number"];
+    StaffAskBelow = "staff"."ask_below", Message, Free, [];
     StaffAskOver = "staff"."ask_over", Message, Free, [];
     StaffAskForeign = "staff"."ask_foreign", Message, Free, [];
     StaffAskCancelled = "staff"."ask_cancelled", Message, Free, ["name"];
