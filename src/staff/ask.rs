@@ -48,7 +48,7 @@ impl Shift<'_> {
             return Ok(Handled::quietly());
         };
         match step.what.as_str() {
-            NUMBER => match typed::number(text) {
+            NUMBER => match self.staff.number(text) {
                 Some(Number { number, how: How::Keyless }) => {
                     self.conclude(&target, step.rev, &Deed::LinkKeyless { number }, true).await
                 }

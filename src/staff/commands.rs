@@ -91,7 +91,14 @@ impl Shift<'_> {
         let Some((target, rest)) = self.target_for(args, &any, Key::StaffUsageLink).await? else {
             return Ok(Handled::quietly());
         };
-        let Some(typed) = typed::number(rest) else { return self.say_key(Key::StaffUsageLink).await };
+        let Some(typed) = self.staff.number(rest) else {
+            if rest.is_empty() {
+                return self.say_key(Key::StaffUsageLink).await;
+            }
+            let usage = self.text(Key::StaffUsageLink, &[]);
+            let args = [("number", &*visible(rest)), ("usage", &usage)];
+            return self.say(self.text(Key::StaffNotANumber, &args)).await;
+        };
         let number = typed.number;
         let deed = match typed.how {
             How::Checked => Deed::Link { number },

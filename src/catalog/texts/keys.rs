@@ -149,6 +149,7 @@ texts! {
     StaffButtonReject = "staff"."button_reject", Button, Free, [];
     StaffButtonLink = "staff"."button_link", Button, Free, [];
     StaffUsageLink = "staff"."usage_link", Message, Free, [];
+    StaffNotANumber = "staff"."not_a_number", Message, Free, ["number", "usage"];
     StaffUsageLook = "staff"."usage_look", Message, Free, [];
     StaffUsageCreate = "staff"."usage_create", Message, Free, [];
     StaffUsageReject = "staff"."usage_reject", Message, Free, [];

@@ -91,6 +91,18 @@ on_both! {
         world.finish().await;
     }
 
+    async fn a_word_is_no_number_and_thousands_may_stand_apart(db: Database) {
+        let mut world = absent(db).await;
+        world.desk_tap(REVIEWER, "Указать номер").await;
+        let question = world.desk_message("Пётр (сотрудник), какой номер").await;
+        let said = world.desk_reply(REVIEWER, question, "привет").await;
+        assert!(said.starts_with("Пётр (сотрудник), это не похоже на номер"), "{said}");
+        let question = world.desk_message("Пётр (сотрудник), это не похоже").await;
+        let said = world.desk_reply(REVIEWER, question, "№ 9 998").await;
+        assert!(said.contains("проверяем в CRM номер 9998"), "{said}");
+        world.finish().await;
+    }
+
     async fn an_older_question_that_was_deleted_makes_no_message(db: Database) {
         let mut world = absent(db).await;
         let marker = world.marker(ANNA).await;

@@ -108,7 +108,12 @@ on_both! {
             let said = world.staff(typed).await;
             assert!(said.starts_with(answer), "{typed}: {said}");
         }
-        assert!(world.staff(&format!("/link {marker} 10 01")).await.starts_with("Если заявка в CRM есть"));
+        for typed in ["10 01", "привет", "x/../1001", "1001/../../evil", "a:b", "https://crm.example/tickets", "17/2026"] {
+            let said = world.staff(&format!("/link {marker} {typed}")).await;
+            let expected = format!("«{typed}» не похоже на номер заявки в CRM.\nЕсли заявка в CRM есть: /link");
+            assert!(said.starts_with(&expected), "{typed}: {said}");
+        }
+        assert_eq!(world.state(ANNA).await, "review");
         assert!(world.staff(&format!("/reject {marker} \u{200b}")).await.contains("Нужна причина"));
         assert_eq!(world.staff(&format!("/reject@OtherBot {marker} чужое")).await, "");
         assert_eq!(world.state(ANNA).await, "review");
