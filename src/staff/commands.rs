@@ -81,7 +81,13 @@ impl Shift<'_> {
     /// A deed that needs nothing but its case.
     async fn plain(&self, args: &str, deed: Deed, usage: Key) -> Result<Handled, StoreError> {
         match self.target_for(args, &deed, usage).await? {
-            Some((target, _)) => self.commanded(&target, &deed).await,
+            Some((target, "")) => self.commanded(&target, &deed).await,
+            // Whoever names two must not believe that both were meant.
+            Some((_, rest)) => {
+                let usage = self.text(usage, &[]);
+                let args = [("rest", &*visible(rest)), ("usage", &usage)];
+                self.say(self.text(Key::StaffOneAtATime, &args)).await
+            }
             None => Ok(Handled::quietly()),
         }
     }

@@ -246,6 +246,7 @@ texts! {
     StaffQueueTaken = "staff"."queue_taken", Message, Free, ["name"];
     StaffQueueNothing = "staff"."queue_nothing", Message, Free, [];
     StaffUsageQueue = "staff"."usage_queue", Message, Free, ["words"];
+    StaffOneAtATime = "staff"."one_at_a_time", Message, Free, ["rest", "usage"];
     StaffUsageTake = "staff"."usage_take", Message, Free, [];
     StaffUsageShow = "staff"."usage_show", Message, Free, [];
     StaffUsageResend = "staff"."usage_resend", Message, Free, [];
