@@ -4,7 +4,7 @@
 use super::{
     Shift,
     deed::{Deed, Ruling, Target},
-    question::{Asked, CREATE, NUMBER, REJECT, Shown, seal},
+    question::{Answered, Asked, CREATE, NUMBER, REJECT, Shown, seal},
     typed::{self, How, Number},
 };
 use crate::{
@@ -42,7 +42,12 @@ const CANDIDATES: usize = 8;
 impl Shift<'_> {
     /// The answer to what was asked.
     pub(super) async fn answer(&self, text: &str) -> Result<Handled, StoreError> {
-        let Some(step) = self.answered().await? else { return Ok(Handled::quietly()) };
+        let step = match self.answered().await? {
+            Some(Answered::Question(step)) => step,
+            Some(Answered::Earlier { below: true }) => return self.say_key(Key::StaffAskBelow).await,
+            Some(Answered::Earlier { below: false }) => return self.say_key(Key::StaffAskOver).await,
+            None => return Ok(Handled::quietly()),
+        };
         let Some(target) = self.target_of(step.case).await? else {
             self.end(step.case, self.no_such_case(step.case), true).await?;
             return Ok(Handled::quietly());

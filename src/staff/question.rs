@@ -24,6 +24,14 @@ use crate::{
 /// How long an answer is waited for.
 const WAITS: Duration = Duration::from_secs(600);
 
+/// What words of somebody answer.
+pub(super) enum Answered {
+    /// What is waited for.
+    Question(Step),
+    /// An older message of a question; `below` when it was asked anew and still waits.
+    Earlier { below: bool },
+}
+
 /// Whose a message with a question's buttons is.
 pub(super) enum Shown {
     /// What this person is asked, or a message nobody remembers: what its buttons were made for they carry themselves.
@@ -86,21 +94,25 @@ impl Shift<'_> {
     }
 
     /// Which question words of this person answer: the one they reply to, and in private also the last one.
-    pub(super) async fn answered(&self) -> Result<Option<Step>, StoreError> {
+    pub(super) async fn answered(&self) -> Result<Option<Answered>, StoreError> {
         let steps = steps::all(self.tx.as_ref(), self.place(), self.now).await?;
         // A second tap is a tap; words then are meant for somebody else.
         let wants_words = |step: &&Step| matches!(step.what.as_str(), NUMBER | CREATE | REJECT);
-        if let (Some(reply), false) = (self.reply_to, steps.is_empty())
+        if let Some(reply) = self.reply_to
             && let Some(card) = self.card_at(reply.message).await?
         {
             let is_it = |step: &&Step| card == self.question(step.case) || card == cases::card(step.case);
             if let Some(step) = steps.iter().filter(wants_words).find(is_it) {
-                return Ok(Some(step.clone()));
+                return Ok(Some(Answered::Question(step.clone())));
+            }
+            if card.starts_with(cases::QUESTION) && card.ends_with(&format!("@{}:{}", reply.message, self.asked())) {
+                let below = steps.iter().any(|step| card == self.earlier(step.case, reply.message));
+                return Ok(Some(Answered::Earlier { below }));
             }
         }
         // In a group people also talk to each other: only a reply is an answer.
         let last = steps.first().filter(|_| self.chat.kind == ChatKind::Private);
-        Ok(last.filter(wants_words).cloned())
+        Ok(last.filter(wants_words).cloned().map(Answered::Question))
     }
 
     /// Whose the message is that was tapped about a case.

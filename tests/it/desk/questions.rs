@@ -103,6 +103,21 @@ on_both! {
         world.finish().await;
     }
 
+    async fn an_answer_to_an_older_question_is_told_where_to_look(db: Database) {
+        let mut world = absent(db).await;
+        world.desk_tap(REVIEWER, "Указать номер").await;
+        let first = world.desk_message("Пётр (сотрудник), какой номер").await;
+        let again = world.desk_reply(REVIEWER, first, "нет номера").await;
+        assert!(again.contains("это не похоже на номер"), "{again}");
+        let second = world.desk_message("Пётр (сотрудник), это не похоже").await;
+        assert_eq!(world.desk_reply(REVIEWER, first, "9998").await, BELOW);
+        assert_eq!(world.state(ANNA).await, "review");
+        let said = world.desk_reply(REVIEWER, second, "9998").await;
+        assert!(said.contains("проверяем в CRM номер 9998"), "{said}");
+        assert_eq!(world.desk_reply(REVIEWER, first, "9999").await, "Этот вопрос ответа уже не ждёт. Начните с карточки ещё раз.");
+        world.finish().await;
+    }
+
     async fn an_older_question_that_was_deleted_makes_no_message(db: Database) {
         let mut world = absent(db).await;
         let marker = world.marker(ANNA).await;
