@@ -163,6 +163,10 @@ impl Outbox {
     async fn claim(&self, tx: &Tx, lane: &Lane, row: Row, now: Timestamp) -> Result<Claim, StoreError> {
         let (db, chat) = (tx.as_ref(), lane.chat);
         if outbox::is_overtaken(db, &row).await? {
+            if row.delivery.repeats > 0 {
+                // The newer row's first message is the repeat that was recorded here and not made.
+                outbox::hand_on_repeats(db, &row).await?;
+            }
             return self.end(tx, row, &[Event::Overtaken], now).await;
         }
         // A private chat has its person's number.
