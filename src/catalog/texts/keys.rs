@@ -211,6 +211,7 @@ texts! {
     StaffDoneTake = "staff"."done_take", Message, Free, ["case", "until"];
     StaffDoneHandBack = "staff"."done_hand_back", Message, Free, ["case"];
     StaffDoneSendAgain = "staff"."done_send_again", Message, Free, ["case"];
+    StaffDoneTwin = "staff"."done_twin", Message, Free, ["case"];
     StaffDoneLetGo = "staff"."done_let_go", Message, Free, ["case"];
     StaffDoneReplay = "staff"."done_replay", Message, Free, ["case"];
     StaffDoneAsked = "staff"."done_asked", Message, Free, ["case"];
@@ -382,6 +383,7 @@ texts! {
     EventEscalated = "event"."escalated", Message, Free, [];
     EventAskedConsent = "event"."asked_consent", Message, Free, [];
     EventToldWaiting = "event"."told_waiting", Message, Free, [];
+    EventTwinSettled = "event"."twin_settled", Message, Free, [];
     EventLetGo = "event"."let_go", Message, Free, [];
     EventSendAgain = "event"."send_again", Message, Free, [];
     EventReplayed = "event"."replayed", Message, Free, [];
