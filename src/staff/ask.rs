@@ -181,7 +181,9 @@ impl Shift<'_> {
             }
             (CaseWish::Candidate(n), NUMBER) => {
                 let ticket = usize::try_from(n).ok().and_then(|n| case.matter.candidates().get(n));
-                let Some(ticket) = ticket else { return Ok(Handled::toast(self.text(Key::StaffChanged, &[]))) };
+                let Some(ticket) = ticket else {
+                    return Ok(Handled::toast(self.text(Key::StaffChanged, &[("case", &target.name())])));
+                };
                 self.number_given(target, rev, ticket.number.clone(), false).await
             }
             (CaseWish::Reason(n), what @ (CREATE | REJECT)) => {
