@@ -220,6 +220,12 @@ async fn the_doctor_finds_all_well_and_says_what_is_not() {
         assert_eq!(part(&findings, name)["well"], true, "{name}: {findings}");
     }
     assert_eq!(part(&findings, "service")["well"], Value::Null, "none was started");
+    let (token, asked) = (bench.world.token().to_owned(), part(&findings, "service")["said"].to_string());
+    assert!(asked.contains("none answers at 127.0.0.1:9"), "{asked}");
+    bench.config(&token, "127.0.0.1:0", "");
+    let (_, findings) = bench.doctor().await;
+    assert!(part(&findings, "service")["said"].to_string().contains("has port 0"), "{findings}");
+    bench.config(&token, "127.0.0.1:9", "");
     let text = said(&run(bench.folder.path(), &["doctor", "--listen", "0"]).await);
     assert!(text.contains("yes   token") && !text.contains(bench.world.token()), "{text}");
     // A webhook somebody set takes the updates away.

@@ -136,6 +136,11 @@ async fn database(config: &Config, found: &mut Findings) -> Option<Store> {
 /// Whether a service runs at the configured address.
 async fn service(config: &Config, found: &mut Findings) -> bool {
     let listen = config.web.listen;
+    if listen.port() == 0 {
+        let said = "[web] listen has port 0: the service takes a free one and names it in its log, so it is not asked";
+        found.look("service", said);
+        return false;
+    }
     match health::ask(listen).await {
         Neighbour::Nobody => found.look("service", format!("none answers at {listen}: not started, or elsewhere")),
         Neighbour::Service(reasons) if reasons.is_empty() => {
