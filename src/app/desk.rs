@@ -23,6 +23,7 @@ pub fn desk(config: &Config, checked: &Checked, author: Author, clock: Arc<dyn C
         texts: Arc::clone(&checked.catalog.texts),
         policy: Arc::new(checked.policy.clone()),
         delivery: delivery_policy(config),
+        number: checked.crm.profile().number.clone(),
         can_verify: checked.crm.can_check(),
         second_person: config.staff.second_person,
         take_for: config.staff.take_for,

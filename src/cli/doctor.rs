@@ -25,6 +25,10 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
+    /// How long another process that polls with our token is listened for, in seconds; one that was cut off is back after
+    /// five.
+    #[arg(long, value_name = "SECONDS", default_value_t = 12, value_parser = clap::value_parser!(u64).range(..=50))]
+    listen: u64,
     #[command(subcommand)]
     what: Option<DoctorCommand>,
 }
@@ -77,7 +81,7 @@ struct Evidence {
 
 pub(super) async fn run(path: &Path, args: &DoctorArgs, json: bool) -> Exit {
     let done = match &args.what {
-        None => live::run(path, json).await,
+        None => live::run(path, args.listen, json).await,
         Some(DoctorCommand::Duplicate { a, b }) => duplicate(path, a, b, json).await,
     };
     match done {

@@ -124,7 +124,7 @@ async fn act(path: &Path, args: OpsArgs, json: bool) -> Result<Exit, Exit> {
         OpsCommand::Take(named) => decide(&desk, who, named.name, Deed::Take).await,
         OpsCommand::HandBack(named) => decide(&desk, who, named.name, Deed::HandBack).await,
         OpsCommand::Link { name, number, unverified, keyless } => {
-            let Some(number) = typed::ticket(&number) else {
+            let Some(number) = desk.staff.ticket(&number) else {
                 eprintln!("`{number}` is not a ticket's number: give it as the CRM shows it, `1001`, or a link to it");
                 return Err(Exit::Usage);
             };

@@ -69,7 +69,12 @@ pub(super) async fn erase(desk: &Desk, who: Option<i64>, person: &Person) -> Res
 
 async fn find(desk: &Desk, who: &str) -> Result<UserId, Exit> {
     if let Ok(number) = who.parse::<i64>() {
-        return Ok(UserId(number));
+        let (db, bot, user) = (desk.store.reader(), desk.staff.bot, UserId(number));
+        if people::is_known(db, bot, user).await.map_err(|error| Desk::trouble(&error))? {
+            return Ok(user);
+        }
+        eprintln!("nothing is stored about the person {user}: a marker or an operation of theirs names them too");
+        return Err(Exit::NotWell);
     }
     let found = operations::named(desk.store.reader(), desk.staff.bot, who).await;
     let found = found.map_err(|error| Desk::trouble(&error))?;

@@ -236,11 +236,20 @@ pub(super) async fn show(desk: &Desk, name: &str) -> Result<Exit, Exit> {
 }
 
 pub(super) async fn find(desk: &Desk, text: &str) -> Result<Exit, Exit> {
+    let text = text.trim();
+    if text.is_empty() {
+        eprintln!("what is to be found? Give a ticket's number, a marker, the end of a telephone number, or a name");
+        return Err(Exit::Usage);
+    }
     let found = operations::find(desk.store.reader(), desk.staff.bot, text, 50).await;
     let found = found.map_err(|error| Desk::trouble(&error))?;
+    let ended = if found.is_empty() { Exit::NotWell } else { Exit::Done };
     if desk.json {
         println!("{}", json!({"operations": found.iter().map(operation).collect::<Vec<_>>()}));
-        return Ok(Exit::Done);
+        return Ok(ended);
+    }
+    if found.is_empty() {
+        eprintln!("nothing is known by `{}`", visible(text));
     }
     for stored in &found {
         let state = state_words(&desk.staff.texts, desk.lang(), &stored.operation);
@@ -249,7 +258,7 @@ pub(super) async fn find(desk: &Desk, text: &str) -> Result<Exit, Exit> {
         let confirmed = stored.operation.confirmed_at;
         println!("{} · {state} · {} · {name} {tail} · {confirmed}", stored.marker, stored.form_title);
     }
-    Ok(if found.is_empty() { Exit::NotWell } else { Exit::Done })
+    Ok(ended)
 }
 
 pub(super) async fn stats(desk: &Desk) -> Result<Exit, Exit> {

@@ -14,11 +14,21 @@ const LARGEST: u64 = 1024 * 1024;
 /// The text of a file, or a problem that names it.
 #[must_use]
 pub fn read(path: &Path, problems: &mut Problems) -> Option<String> {
+    read_or(path, "check the path", problems)
+}
+
+/// The same; `missing` says what to do where there is no such file.
+#[must_use]
+pub fn read_or(path: &Path, missing: &str, problems: &mut Problems) -> Option<String> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
     if let Err(error) = read {
-        problems.error(name, None, format!("cannot be read: {}", said(&error)), "check the path and its permissions");
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => missing,
+            _ => "check the path and its permissions",
+        };
+        problems.error(name, None, format!("cannot be read: {}", said(&error)), hint);
         return None;
     }
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LARGEST {

@@ -37,6 +37,10 @@ const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
+/// What to do where the configuration is not there.
+const NO_CONFIGURATION: &str =
+    "name it with --config, or make it: templates/config.toml of the source has every setting with what it means";
+
 impl Config {
     /// Reads the file at `path` (none: defaults alone) with the variables in `env` over it.
     ///
@@ -54,7 +58,7 @@ impl Config {
         let mut problems = Problems::new();
         let (name, text) = match path {
             None => ("configuration".to_owned(), String::new()),
-            Some(path) => match files::read(path, &mut problems) {
+            Some(path) => match files::read_or(path, NO_CONFIGURATION, &mut problems) {
                 Some(text) => (path.display().to_string(), text),
                 None => return Err(problems),
             },

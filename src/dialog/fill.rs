@@ -15,7 +15,11 @@ use crate::{
         validate::{Hint, Reply, validate},
     },
     ids::DraftId,
-    store::{StoreError, drafts, operations, slots},
+    store::{
+        StoreError, drafts,
+        operations::{self, Stored},
+        slots,
+    },
     telegram::button::Wish,
 };
 
@@ -122,7 +126,7 @@ impl Visit<'_> {
         if draft.state == DraftState::Submitted {
             let stored = operations::by_draft_version(self.tx.as_ref(), id, draft.version).await?;
             return match stored {
-                Some(stored) => Ok(Handled::toast(self.where_it_stands(&draft, &stored).await?)),
+                Some(stored) => self.wish_after_all(&draft, &stored, wish).await,
                 None => toast(Key::TapStale),
             };
         }
@@ -173,6 +177,18 @@ impl Visit<'_> {
                 self.take(draft, &form, &field, &reply).await
             }
         }
+    }
+
+    /// A button under what was sent already: nobody who wants it changed or withdrawn is answered as if they sent it again.
+    async fn wish_after_all(&self, draft: &Draft, stored: &Stored, wish: Wish) -> Result<Handled, StoreError> {
+        let changes = matches!(wish, Wish::Edit(_) | Wish::Menu | Wish::Cancel);
+        if stored.operation.state.is_final() || !changes {
+            return Ok(Handled::toast(self.where_it_stands(draft, stored).await?));
+        }
+        if wish == Wish::Cancel && self.take_back(stored).await? {
+            return Ok(Handled::toast(self.text(Key::TapCancelled, &[])));
+        }
+        Ok(Handled::toast(self.text(Key::DialogFrozen, &[("marker", stored.marker.as_str())])))
     }
 
     pub(super) async fn go_back(&self, mut draft: Draft, form: &Form, was: i64) -> Result<Handled, StoreError> {

@@ -11,7 +11,7 @@ use crate::{
     },
     store::{
         StoreError, drafts,
-        operations::{self, Advanced},
+        operations::{self, Advanced, Stored},
         purge,
     },
 };
@@ -47,19 +47,24 @@ impl Visit<'_> {
         let Some(stored) = latest.first().filter(|stored| !stored.operation.state.is_final()) else {
             return self.say_key(Key::DialogNothingOpen).await;
         };
+        if !self.take_back(stored).await? {
+            let text = self.text(Key::DialogFrozen, &[("marker", stored.marker.as_str())]);
+            self.say(Words::plain(text)).await?;
+        }
+        Ok(Handled::quietly())
+    }
+
+    /// Withdraws an operation whose first attempt has not begun; `false` when it has.
+    pub(super) async fn take_back(&self, stored: &Stored) -> Result<bool, StoreError> {
         let (id, rev) = (stored.operation.id, Some(stored.rev));
         let dialog = self.dialog;
         let taken =
             operations::advance(self.tx.as_ref(), id, rev, &Event::Cancelled, self.now, &dialog.policy, &dialog.author)
                 .await?;
         match taken {
-            Advanced::Moved(_) => Ok(Handled::quietly()),
+            Advanced::Moved(_) => Ok(true),
             Advanced::Stale => Err(StoreError::Stale("operations")),
-            Advanced::Illegal(_) | Advanced::Gone => {
-                let text = self.text(Key::DialogFrozen, &[("marker", stored.marker.as_str())]);
-                self.say(Words::plain(text)).await?;
-                Ok(Handled::quietly())
-            }
+            Advanced::Illegal(_) | Advanced::Gone => Ok(false),
         }
     }
 

@@ -12,6 +12,8 @@ use crate::ids::OperationId;
 pub enum Notice {
     /// Words chosen already: a question, a hint, an answer to a command.
     Words(Words),
+    /// Words in place of what a message shows; where that one has gone, nothing is said.
+    InPlace(Words),
     /// The person's status card of an operation: one message, edited in place.
     Card {
         /// Which.

@@ -12,7 +12,7 @@ use crate::{
     clock::Timestamp,
     domain::{
         delivery::{self, Event, Kind, OnUnknown, Policy},
-        notice::{Keyboard, NoticeKind, Words},
+        notice::{Keyboard, Notice, NoticeKind, Words},
         review::Hindrance,
         text::{LONGEST, cut},
     },
@@ -163,6 +163,10 @@ impl Outbox {
     async fn claim(&self, tx: &Tx, lane: &Lane, row: Row, now: Timestamp) -> Result<Claim, StoreError> {
         let (db, chat) = (tx.as_ref(), lane.chat);
         if outbox::is_overtaken(db, &row).await? {
+            if row.delivery.repeats > 0 {
+                // The newer row's first message is the repeat that was recorded here and not made.
+                outbox::hand_on_repeats(db, &row).await?;
+            }
             return self.end(tx, row, &[Event::Overtaken], now).await;
         }
         // A private chat has its person's number.
@@ -195,7 +199,10 @@ impl Outbox {
         };
         let kind = if edit.is_some() { Kind::Edit } else { new_kind(&row) };
         // Worded here: whatever changes from now on waits for this lane, finds the row claimed and writes another one.
-        let worded = word(self, db, &row, now).await?;
+        let worded = match (&row.notice, &edit) {
+            (Notice::InPlace(_), None) => Worded::Nothing("its message is gone"),
+            _ => word(self, db, &row, now).await?,
+        };
         let row = self.advance(tx, row, Some(kind), &Event::Claimed { lease_end }, now).await?;
         let attempt = row.delivery.attempts;
         let words = match worded {

@@ -31,7 +31,7 @@ pub(super) enum Worded {
 pub(super) async fn word(outbox: &Outbox, db: &Db, row: &Row, now: Timestamp) -> Result<Worded, StoreError> {
     let staff_lang = outbox.texts.lang(None);
     Ok(match &row.notice {
-        Notice::Words(words) => Worded::Say(words.clone()),
+        Notice::Words(words) | Notice::InPlace(words) => Worded::Say(words.clone()),
         Notice::Card { operation } => match operations::load(db, *operation).await? {
             Some(stored) => Worded::Say(card(outbox, db, &stored).await?),
             None => Worded::Nothing("the operation is gone"),

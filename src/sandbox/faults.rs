@@ -197,7 +197,7 @@ impl Plan {
     }
 }
 
-/// The rules of a request body: one rule, or `{"rules": [...]}`.
+/// The rules of a request body: one rule, `{"rules": [...]}`, or the bare list.
 ///
 /// # Errors
 /// In words, with the place, for anything else.
@@ -208,8 +208,10 @@ pub(super) fn read(body: &[u8]) -> Result<(Vec<Rule>, bool), String> {
         rules: Vec<Rule>,
     }
     let value: Value = serde_json::from_slice(body).map_err(|error| format!("the body is not JSON: {error}"))?;
-    let many = value.get("rules").is_some();
-    let rules = if many {
+    let many = value.is_array() || value.get("rules").is_some();
+    let rules = if value.is_array() {
+        serde_json::from_value(value)
+    } else if many {
         serde_json::from_value::<Many>(value).map(|many| many.rules)
     } else {
         serde_json::from_value::<Rule>(value).map(|rule| vec![rule])
@@ -224,6 +226,21 @@ mod tests {
     fn rule(text: &str) -> Rule {
         let (rules, _) = read(text.as_bytes()).unwrap();
         rules.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn rules_come_one_by_one_or_as_a_list() {
+        let one = r#"{"on":"post /tickets","do":"lose_answer"}"#;
+        for (body, count, many) in [
+            (one.to_owned(), 1, false),
+            (format!("[{one},{one}]"), 2, true),
+            ("[]".to_owned(), 0, true),
+            (format!(r#"{{"rules":[{one}]}}"#), 1, true),
+        ] {
+            let (rules, is_many) = read(body.as_bytes()).unwrap();
+            assert_eq!((rules.len(), is_many), (count, many), "{body}");
+        }
+        assert!(read(b"[1]").unwrap_err().contains("the fault rule was not understood"));
     }
 
     #[test]

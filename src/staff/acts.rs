@@ -149,7 +149,7 @@ impl Staff {
     async fn late(&self, tx: &Tx, by: UserId, target: &Target, deed: &Deed) -> Result<Ruling, StoreError> {
         let closed = target.case.as_ref().and_then(|case| case.closed.as_ref());
         if let Some((who, how)) = closed.and_then(|closed| closed.by.zip(closed.how.clone())) {
-            let same = who == by && how == deed.event();
+            let same = target.case.as_ref().is_some_and(|case| who == by && how == deed.event_on(&case.matter));
             return Ok(if same { Ruling::AlreadyYours } else { Ruling::Decided(who, how) });
         }
         let Some(stored) = &target.stored else { return Ok(Ruling::NotWaiting) };
@@ -193,7 +193,8 @@ impl Staff {
         deed: &Deed,
         now: Timestamp,
     ) -> Result<(Ruling, Option<OperationId>), StoreError> {
-        if !cases::settle(tx.as_ref(), case, by, deed.event(), now).await? {
+        let event = deed.event_on(&case.matter);
+        if !cases::settle(tx.as_ref(), case, by, event, now).await? {
             return Err(StoreError::Stale("cases"));
         }
         let db = tx.as_ref();
@@ -213,7 +214,7 @@ impl Staff {
             }
             _ => Ruling::LeftAlone,
         };
-        journal::note(db, case.operation, deed.event(), Some(by), about(case), now).await?;
+        journal::note(db, case.operation, event, Some(by), about(case), now).await?;
         self.show(tx, case, now).await?;
         Ok((ruling, None))
     }

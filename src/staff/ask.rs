@@ -4,7 +4,7 @@
 use super::{
     Shift,
     deed::{Deed, Ruling, Target},
-    question::{CREATE, NUMBER, REJECT},
+    question::{Answered, Asked, CREATE, NUMBER, REJECT, Shown, seal},
     typed::{self, How, Number},
 };
 use crate::{
@@ -27,9 +27,14 @@ use crate::{
 const UNCHECKED: &str = "unchecked";
 const SURE: &str = "sure";
 
-/// Ready reasons for "create after all" and "reject".
-const TO_CREATE: [Key; 2] = [Key::StaffReadyCreate1, Key::StaffReadyCreate2];
-const TO_REJECT: [Key; 3] = [Key::StaffReadyReject1, Key::StaffReadyReject2, Key::StaffReadyReject3];
+/// Ready reasons, each with what it is a reason for: a button's number tells both.
+const READY: [(&str, Key); 5] = [
+    (CREATE, Key::StaffReadyCreate1),
+    (CREATE, Key::StaffReadyCreate2),
+    (REJECT, Key::StaffReadyReject1),
+    (REJECT, Key::StaffReadyReject2),
+    (REJECT, Key::StaffReadyReject3),
+];
 
 /// Most candidates offered as buttons.
 const CANDIDATES: usize = 8;
@@ -37,13 +42,18 @@ const CANDIDATES: usize = 8;
 impl Shift<'_> {
     /// The answer to what was asked.
     pub(super) async fn answer(&self, text: &str) -> Result<Handled, StoreError> {
-        let Some(step) = self.answered().await? else { return Ok(Handled::quietly()) };
+        let step = match self.answered().await? {
+            Some(Answered::Question(step)) => step,
+            Some(Answered::Earlier { below: true }) => return self.say_key(Key::StaffAskBelow).await,
+            Some(Answered::Earlier { below: false }) => return self.say_key(Key::StaffAskOver).await,
+            None => return Ok(Handled::quietly()),
+        };
         let Some(target) = self.target_of(step.case).await? else {
             self.end(step.case, self.no_such_case(step.case), true).await?;
             return Ok(Handled::quietly());
         };
         match step.what.as_str() {
-            NUMBER => match typed::number(text) {
+            NUMBER => match self.staff.number(text) {
                 Some(Number { number, how: How::Keyless }) => {
                     self.conclude(&target, step.rev, &Deed::LinkKeyless { number }, true).await
                 }
@@ -51,7 +61,8 @@ impl Shift<'_> {
                 None => {
                     let key = Key::StaffAskNumberAgain;
                     let text = self.text(key, &[("name", &self.called()), ("case", &target.name())]);
-                    self.question_is(step.case, Words { text, keyboard: self.wants_answer() }, true).await?;
+                    let asked = Asked { case: step.case, rev: step.rev, what: NUMBER, data: None };
+                    self.ask(asked, Words { text, keyboard: self.wants_answer() }, true).await?;
                     Ok(Handled::quietly())
                 }
             },
@@ -88,7 +99,6 @@ impl Shift<'_> {
             return Ok(Handled::toast(self.text(Key::StaffOwnerOnly, &[])));
         }
         let Some(case) = &target.case else { return Ok(Handled::quietly()) };
-        self.wait_for(case.id, rev, NUMBER, None).await?;
         let text = self.text(Key::StaffAskNumber, &[("name", &self.called()), ("case", &target.name())]);
         let candidates = case.matter.candidates().iter().take(CANDIDATES).zip(0_u32..).map(|(ticket, n)| {
             let wish = Intent::Case { case: case.id, rev, wish: CaseWish::Candidate(n) };
@@ -96,35 +106,28 @@ impl Shift<'_> {
         });
         let rows: Vec<_> = candidates.collect();
         let keyboard = if rows.is_empty() { self.wants_answer() } else { self.with_cancel(rows, case.id, rev) };
-        self.question_is(case.id, Words { text, keyboard }, true).await?;
+        let asked = Asked { case: case.id, rev, what: NUMBER, data: None };
+        self.ask(asked, Words { text, keyboard }, true).await?;
         Ok(Handled::toast(self.text(Key::TapDone, &[])))
     }
 
     /// Asks why it is to be created after all, with the risk in words.
     pub(super) async fn ask_create(&self, target: &Target, rev: i64) -> Result<Handled, StoreError> {
         let deed = Deed::Create { reason: String::new() };
-        self.ask_reason(target, rev, &deed, CREATE, &TO_CREATE).await
+        self.ask_reason(target, rev, &deed, CREATE).await
     }
 
     /// Asks why it is to be rejected.
     pub(super) async fn ask_reject(&self, target: &Target, rev: i64) -> Result<Handled, StoreError> {
         let deed = Deed::Reject { reason: String::new() };
-        self.ask_reason(target, rev, &deed, REJECT, &TO_REJECT).await
+        self.ask_reason(target, rev, &deed, REJECT).await
     }
 
-    async fn ask_reason(
-        &self,
-        target: &Target,
-        rev: i64,
-        deed: &Deed,
-        what: &str,
-        ready: &[Key],
-    ) -> Result<Handled, StoreError> {
+    async fn ask_reason(&self, target: &Target, rev: i64, deed: &Deed, what: &str) -> Result<Handled, StoreError> {
         if let Some(no) = self.cannot_begin(target, rev, deed).await? {
             return Ok(no);
         }
         let (Some(case), Some(stored)) = (&target.case, &target.stored) else { return Ok(Handled::quietly()) };
-        self.wait_for(case.id, rev, what, None).await?;
         let (called, name) = (self.called(), target.name());
         let args = [("name", called.as_str()), ("case", name.as_str())];
         let text = if what == CREATE {
@@ -133,12 +136,13 @@ impl Shift<'_> {
         } else {
             self.text(Key::StaffAskReject, &args)
         };
-        let rows = ready.iter().zip(0_u32..).map(|(key, n)| {
+        let ready = READY.iter().zip(0_u32..).filter(|((reason_to, _), _)| *reason_to == what);
+        let rows = ready.map(|((_, key), n)| {
             let wish = Intent::Case { case: case.id, rev, wish: CaseWish::Reason(n) };
             vec![Button::data(self.text(*key, &[]), wish.encode())]
         });
         let keyboard = self.with_cancel(rows.collect(), case.id, rev);
-        self.question_is(case.id, Words { text, keyboard }, true).await?;
+        self.ask(Asked { case: case.id, rev, what, data: None }, Words { text, keyboard }, true).await?;
         Ok(Handled::toast(self.text(Key::TapDone, &[])))
     }
 
@@ -161,11 +165,12 @@ impl Shift<'_> {
         message: Option<MessageId>,
     ) -> Result<Handled, StoreError> {
         let Some(case) = &target.case else { return Ok(Handled::toast(self.text(Key::StaffAskOver, &[]))) };
-        let own = self.is_own(message).await?;
+        let shown = self.shown(case.id, message).await?;
         let step = steps::find(self.tx.as_ref(), self.place(), case.id, self.now).await?;
-        let step = match step {
-            Some(step) if step.rev == rev && own => step,
-            None if !own => return Ok(Handled::toast(self.text(Key::StaffAskForeign, &[]))),
+        let step = match (step, shown) {
+            (Some(step), Shown::Present) if step.rev == rev => step,
+            (Some(_), Shown::Earlier) => return Ok(Handled::toast(self.text(Key::StaffAskBelow, &[]))),
+            (None, Shown::Foreign) => return Ok(Handled::toast(self.text(Key::StaffAskForeign, &[]))),
             _ => return self.tap_on_answered(target, rev, wish).await,
         };
         match (wish, step.what.as_str()) {
@@ -176,22 +181,29 @@ impl Shift<'_> {
             }
             (CaseWish::Candidate(n), NUMBER) => {
                 let ticket = usize::try_from(n).ok().and_then(|n| case.matter.candidates().get(n));
-                let Some(ticket) = ticket else { return Ok(Handled::toast(self.text(Key::StaffChanged, &[]))) };
+                let Some(ticket) = ticket else {
+                    return Ok(Handled::toast(self.text(Key::StaffChanged, &[("case", &target.name())])));
+                };
                 self.number_given(target, rev, ticket.number.clone(), false).await
             }
-            (CaseWish::Reason(n), CREATE | REJECT) => {
-                let ready = if step.what == CREATE { &TO_CREATE[..] } else { &TO_REJECT[..] };
-                let key = usize::try_from(n).ok().and_then(|n| ready.get(n));
-                let Some(key) = key else { return Ok(Handled::toast(self.text(Key::StaffAskOver, &[]))) };
+            (CaseWish::Reason(n), what @ (CREATE | REJECT)) => {
+                let ready = usize::try_from(n).ok().and_then(|n| READY.get(n));
+                let Some((_, key)) = ready.filter(|(reason_to, _)| *reason_to == what) else {
+                    return Ok(Handled::toast(self.text(Key::StaffAskBelow, &[])));
+                };
                 self.reason_given(target, &step, self.text(*key, &[]), false).await
             }
-            (CaseWish::Sure, SURE) => {
+            (CaseWish::Sure(of), SURE) if step.data.as_deref().is_some_and(|reason| seal(reason) == of) => {
                 let reason = step.data.unwrap_or_default();
                 self.conclude(target, rev, &Deed::Create { reason }, false).await
             }
-            (CaseWish::Unchecked, UNCHECKED) => {
+            (CaseWish::Unchecked(of), UNCHECKED) if step.data.as_deref().is_some_and(|number| seal(number) == of) => {
                 let number = step.data.unwrap_or_default();
                 self.conclude(target, rev, &Deed::LinkUnchecked { number }, false).await
+            }
+            // Asked anew with another reason or number: nobody agrees to what they have not read.
+            (CaseWish::Sure(_), SURE) | (CaseWish::Unchecked(_), UNCHECKED) => {
+                Ok(Handled::toast(self.text(Key::StaffAskBelow, &[])))
             }
             // A double tap on what this question was asked after: the first one has done all there is to do.
             (CaseWish::Reason(_), SURE) | (CaseWish::Candidate(_), UNCHECKED) => {
@@ -206,14 +218,14 @@ impl Shift<'_> {
         let asked_by = target.case.as_ref().filter(|case| case.closed.is_none()).and_then(|case| case.asked.as_ref());
         let (create, reject) = (Deed::Create { reason: String::new() }, Deed::Reject { reason: String::new() });
         let deeds = match wish {
-            CaseWish::Sure if asked_by.is_some_and(|(by, _)| *by == self.actor.id) => {
+            CaseWish::Sure(_) if asked_by.is_some_and(|(by, _)| *by == self.actor.id) => {
                 let words = self.staff.ruling_words(self.tx, self.lang, target, &Ruling::AlreadyYours).await?;
                 return Ok(Handled::toast(words));
             }
-            CaseWish::Sure => vec![create],
+            CaseWish::Sure(_) => vec![create],
             CaseWish::Reason(_) => vec![create, reject],
             CaseWish::Candidate(_) => vec![Deed::Link { number: String::new() }],
-            CaseWish::Unchecked => vec![Deed::LinkUnchecked { number: String::new() }],
+            CaseWish::Unchecked(_) => vec![Deed::LinkUnchecked { number: String::new() }],
             _ => vec![reject, create, Deed::Link { number: String::new() }],
         };
         let mut rulings = Vec::new();
@@ -258,14 +270,14 @@ impl Shift<'_> {
         if let Some(no) = self.staff.hindrance(self.tx, self.actor, target, Some(rev), &deed, self.now).await? {
             return self.ended(target, &no, fresh).await;
         }
-        self.wait_for(case.id, rev, SURE, Some(reason.clone())).await?;
         let (called, name, risk) = (self.called(), target.name(), self.risk(stored));
         let args = [("name", called.as_str()), ("case", &name), ("risk", &risk), ("reason", &reason)];
         let text = self.text(Key::StaffAskSure, &args);
-        let sure = Intent::Case { case: case.id, rev, wish: CaseWish::Sure };
+        let sure = Intent::Case { case: case.id, rev, wish: CaseWish::Sure(seal(&reason)) };
         let rows = vec![vec![Button::data(self.text(Key::StaffButtonSure, &[]), sure.encode())]];
         let keyboard = self.with_cancel(rows, case.id, rev);
-        self.question_is(case.id, Words { text, keyboard }, fresh).await?;
+        let asked = Asked { case: case.id, rev, what: SURE, data: Some(reason.clone()) };
+        self.ask(asked, Words { text, keyboard }, fresh).await?;
         Ok(Handled::toast(self.text(Key::TapDone, &[])))
     }
 
@@ -280,13 +292,13 @@ impl Shift<'_> {
         let deed = Deed::Link { number: number.clone() };
         let (ruling, go_on) = self.staff.act(self.tx, self.actor, target, Some(rev), &deed, self.now).await?;
         if let (Ruling::CannotCheck(_), Role::Owner, Some(case)) = (&ruling, self.actor.role, &target.case) {
-            self.wait_for(case.id, rev, UNCHECKED, Some(number.clone())).await?;
             let (called, name) = (self.called(), target.name());
             let args = [("name", called.as_str()), ("case", &name), ("number", &number)];
             let text = self.text(Key::StaffAskUnchecked, &args);
-            let yes = Intent::Case { case: case.id, rev, wish: CaseWish::Unchecked };
+            let yes = Intent::Case { case: case.id, rev, wish: CaseWish::Unchecked(seal(&number)) };
             let rows = vec![vec![Button::data(self.text(Key::StaffButtonUnchecked, &[]), yes.encode())]];
-            self.question_is(case.id, Words { text, keyboard: self.with_cancel(rows, case.id, rev) }, fresh).await?;
+            let asked = Asked { case: case.id, rev, what: UNCHECKED, data: Some(number.clone()) };
+            self.ask(asked, Words { text, keyboard: self.with_cancel(rows, case.id, rev) }, fresh).await?;
             return Ok(Handled::toast(self.text(Key::TapDone, &[])));
         }
         let mut handled = self.ended(target, &ruling, fresh).await?;

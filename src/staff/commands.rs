@@ -81,7 +81,13 @@ impl Shift<'_> {
     /// A deed that needs nothing but its case.
     async fn plain(&self, args: &str, deed: Deed, usage: Key) -> Result<Handled, StoreError> {
         match self.target_for(args, &deed, usage).await? {
-            Some((target, _)) => self.commanded(&target, &deed).await,
+            Some((target, "")) => self.commanded(&target, &deed).await,
+            // Whoever names two must not believe that both were meant.
+            Some((_, rest)) => {
+                let usage = self.text(usage, &[]);
+                let args = [("rest", &*visible(rest)), ("usage", &usage)];
+                self.say(self.text(Key::StaffOneAtATime, &args)).await
+            }
             None => Ok(Handled::quietly()),
         }
     }
@@ -91,7 +97,14 @@ impl Shift<'_> {
         let Some((target, rest)) = self.target_for(args, &any, Key::StaffUsageLink).await? else {
             return Ok(Handled::quietly());
         };
-        let Some(typed) = typed::number(rest) else { return self.say_key(Key::StaffUsageLink).await };
+        let Some(typed) = self.staff.number(rest) else {
+            if rest.is_empty() {
+                return self.say_key(Key::StaffUsageLink).await;
+            }
+            let usage = self.text(Key::StaffUsageLink, &[]);
+            let args = [("number", &*visible(rest)), ("usage", &usage)];
+            return self.say(self.text(Key::StaffNotANumber, &args)).await;
+        };
         let number = typed.number;
         let deed = match typed.how {
             How::Checked => Deed::Link { number },

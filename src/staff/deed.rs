@@ -178,4 +178,12 @@ impl Deed {
             Self::Replay => "replayed",
         }
     }
+
+    /// The same for a case about this: who closes a late twin's has seen to it, and leaves nothing as it is.
+    pub(super) fn event_on(&self, matter: &Matter) -> &'static str {
+        match (self, matter) {
+            (Self::LetGo, Matter::Twin { .. }) => "twin_settled",
+            _ => self.event(),
+        }
+    }
 }

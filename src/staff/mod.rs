@@ -19,7 +19,10 @@ mod words;
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    catalog::texts::{Key, Texts},
+    catalog::{
+        profile::rule::Pattern,
+        texts::{Key, Texts},
+    },
     clock::{Clock, Timestamp},
     domain::{
         delivery,
@@ -44,6 +47,7 @@ use crate::{
 };
 use deed::Actor;
 pub use menus::Menus;
+use typed::Number;
 
 /// The handlers and what they work with.
 #[derive(Debug, Clone)]
@@ -60,6 +64,8 @@ pub struct Staff {
     pub policy: Arc<Policy>,
     /// The figures of the delivery machine.
     pub delivery: delivery::Policy,
+    /// What a ticket's number looks like in the CRM.
+    pub number: Pattern,
     /// Whether the CRM can be asked about a number.
     pub can_verify: bool,
     /// Whether "create after all" needs another person's consent.
@@ -196,6 +202,17 @@ impl Staff {
             Act::Text { text } => shift.answer(text).await,
             _ => Ok(Handled::quietly()),
         }
+    }
+
+    /// A ticket's number as staff typed it; `None` for what can be none in this CRM.
+    #[must_use]
+    pub fn ticket(&self, typed: &str) -> Option<String> {
+        typed::ticket(typed).filter(|number| self.number.fits(number))
+    }
+
+    /// The same with the word that says how it is to be linked.
+    fn number(&self, typed: &str) -> Option<Number> {
+        typed::number(typed).filter(|typed| self.number.fits(&typed.number))
     }
 
     /// Who acts, with the role they have at this moment; `None` for whoever is not staff, or not where staff are heard.

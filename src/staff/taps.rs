@@ -29,7 +29,11 @@ impl Shift<'_> {
             CaseWish::AskNumber => return self.ask_number(&target, rev).await,
             CaseWish::AskCreate => return self.ask_create(&target, rev).await,
             CaseWish::AskReject => return self.ask_reject(&target, rev).await,
-            CaseWish::Candidate(_) | CaseWish::Unchecked | CaseWish::Sure | CaseWish::Reason(_) | CaseWish::Cancel => {
+            CaseWish::Candidate(_)
+            | CaseWish::Unchecked(_)
+            | CaseWish::Sure(_)
+            | CaseWish::Reason(_)
+            | CaseWish::Cancel => {
                 return self.tap_on_question(&target, rev, wish, message).await;
             }
             CaseWish::Keyless => {

@@ -50,15 +50,26 @@ pub(super) fn number(typed: &str) -> Option<Number> {
     ticket(typed).map(|number| Number { number, how: How::Checked })
 }
 
-/// A ticket's number as people paste it: `1001`, `#1001`, `№ 1001`, or the last part of a link.
+/// A ticket's number as people paste it: `1001`, `#1001`, `№ 1001`, `1 001`, or the last part of a link. A word without a
+/// digit is none, whatever a CRM's pattern would let through: it was meant for somebody.
 #[must_use]
 pub fn ticket(typed: &str) -> Option<String> {
     let typed = typed.trim().trim_matches(|c| matches!(c, '<' | '>' | '"' | '«' | '»' | '.' | ','));
     let part = typed.split_once("://").map_or(typed, |(_, link)| in_link(link));
     let number = part.trim_start_matches(['#', '№']).trim_start_matches("No").trim_start_matches('.').trim();
-    let plain = !number.is_empty() && number.len() <= 64 && !number.contains(char::is_whitespace);
-    (plain && number.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | ':' | '.')))
-        .then(|| number.to_owned())
+    let number = in_groups(number).unwrap_or_else(|| number.to_owned());
+    let plain = number.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | ':' | '.'));
+    let counts = number.contains(|c: char| c.is_ascii_digit()) && !number.contains("..");
+    (plain && counts && number.len() <= 64).then_some(number)
+}
+
+/// A long number with its thousands apart, as in `1 001`, put together.
+fn in_groups(typed: &str) -> Option<String> {
+    let parts: Vec<_> = typed.split(char::is_whitespace).collect();
+    let (first, rest) = parts.split_first()?;
+    let digits = parts.iter().all(|part| part.chars().all(|c| c.is_ascii_digit()));
+    let grouped = digits && (1..=3).contains(&first.len()) && rest.iter().all(|part| part.len() == 3);
+    (grouped && !rest.is_empty()).then(|| parts.concat())
 }
 
 /// Names under which systems put a ticket's number behind the question mark of its page.
@@ -165,6 +176,17 @@ mod tests {
             ("", None),
             ("#", None),
             ("10 01", None),
+            ("1 001", Some("1001")),
+            ("№ 12\u{a0}345\u{202f}678", Some("12345678")),
+            ("1001 002", None),
+            ("1  001", None),
+            ("привет", None),
+            ("a:b", None),
+            ("x/../1001", None),
+            ("1001/../../evil", None),
+            ("https://crm.example/tickets", None),
+            ("https://crm.example/../1001", Some("1001")),
+            ("17/2026", Some("17/2026")),
             ("1001;DROP", None),
         ] {
             assert_eq!(ticket(typed).as_deref(), read, "{typed}");

@@ -10,6 +10,7 @@ use crate::{
         timeline::event_words,
         wording::{state_words, visible},
     },
+    domain::review::Matter,
     store::{StoreError, Tx},
 };
 
@@ -67,7 +68,10 @@ impl Staff {
             Ruling::Asked => say(Key::StaffDoneAsked, &[case]),
             Ruling::Rejected => say(Key::StaffDoneReject, &[marker]),
             Ruling::SendingAgain => say(Key::StaffDoneSendAgain, &[case]),
-            Ruling::LeftAlone => say(Key::StaffDoneLetGo, &[case]),
+            Ruling::LeftAlone => {
+                let twin = target.case.as_ref().is_some_and(|case| matches!(case.matter, Matter::Twin { .. }));
+                say(if twin { Key::StaffDoneTwin } else { Key::StaffDoneLetGo }, &[case])
+            }
             Ruling::Replaying => say(Key::StaffDoneReplay, &[case]),
             Ruling::AlreadyYours => say(Key::StaffAlreadyYours, &[case]),
             Ruling::Held(by, until) => {

@@ -105,6 +105,19 @@ pub async fn note<C: ConnectionTrait>(db: &C, name: &str, card: Card, now: Times
     Ok(())
 }
 
+/// Gives a message another name: under the old one a new message will be shown.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn rename<C: ConnectionTrait>(db: &C, from: &str, to: &str) -> Result<(), StoreError> {
+    cards::Entity::update_many()
+        .col_expr(cards::Column::Card, Expr::value(to))
+        .filter(cards::Column::Card.eq(from))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
 /// Forgets a card whose message has gone: the next showing makes a new one.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ use crate::{
     clock::Timestamp,
     domain::{
         delivery::{self, Delivery, Effect, Event, Illegal, Kind, Policy},
-        notice::Notice,
+        notice::{Keyboard, Notice},
     },
     ids::{BotId, ChatId, OperationId, UserId},
 };
@@ -137,6 +137,51 @@ pub async fn is_overtaken<C: ConnectionTrait>(db: &C, row: &Row) -> Result<bool,
     Ok(later.is_some())
 }
 
+/// Has the newest row of a card begin with the repeats that `row` has on record: one state more is no reason for more
+/// messages than its kind allows.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or a row cannot be read.
+pub async fn hand_on_repeats<C: ConnectionTrait>(db: &C, row: &Row) -> Result<(), StoreError> {
+    let Some(card) = &row.card else { return Ok(()) };
+    let newest = outbox::Entity::find()
+        .filter(outbox::Column::Card.eq(card.as_str()))
+        .filter(outbox::Column::Id.gt(row.id))
+        .filter(outbox::Column::DueAt.is_not_null())
+        .order_by_desc(outbox::Column::Id)
+        .limit(1)
+        .one(db)
+        .await?;
+    let Some(mut newest) = newest.map(read).transpose()? else { return Ok(()) };
+    newest.delivery.repeats = newest.delivery.repeats.max(row.delivery.repeats);
+    outbox::Entity::update_many()
+        .col_expr(outbox::Column::Body, Expr::value(to_json(&newest.delivery)?))
+        .col_expr(outbox::Column::Rev, Expr::value(newest.rev + 1))
+        .filter(outbox::Column::Id.eq(newest.id))
+        .filter(outbox::Column::Rev.eq(newest.rev))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// Whether a card's message has buttons under it or none: Telegram edits no other.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or the row cannot be read.
+pub async fn can_be_edited<C: ConnectionTrait>(db: &C, card: &str) -> Result<bool, StoreError> {
+    let last = outbox::Entity::find()
+        .filter(outbox::Column::Card.eq(card))
+        .filter(outbox::Column::State.eq("sent"))
+        .order_by_desc(outbox::Column::Id)
+        .limit(1)
+        .one(db)
+        .await?;
+    Ok(match last.map(read).transpose()?.map(|row| row.notice) {
+        Some(Notice::Words(words)) => matches!(words.keyboard, Keyboard::Inline(_) | Keyboard::None),
+        _ => true,
+    })
+}
+
 /// How many rows are not delivered yet.
 ///
 /// # Errors
@@ -242,7 +287,7 @@ async fn carry_out<C: ConnectionTrait>(db: &C, row: &Row, effect: &Effect, at: T
                 cards::forget(db, card).await?;
             }
             // A later row of the card says more, and makes the new message: our words would come after its own.
-            if !is_overtaken(db, row).await? {
+            if !matches!(row.notice, Notice::InPlace(_)) && !is_overtaken(db, row).await? {
                 insert(db, &again(row), row.chat, at, at).await?;
             }
         }

@@ -1,11 +1,15 @@
 //! People who wrote to the bot: their language, and whether they can be reached.
 
 use sea_orm::{
-    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, sea_query::Expr,
-    sea_query::OnConflict,
+    ActiveValue::Set,
+    ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QuerySelect as _,
+    sea_query::{Expr, OnConflict},
 };
 
-use super::{StoreError, entity::people};
+use super::{
+    StoreError,
+    entity::{drafts, operations, people},
+};
 use crate::{
     clock::Timestamp,
     domain::input::Person,
@@ -67,6 +71,22 @@ pub async fn set_reachable<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId,
 /// [`StoreError`] when the database cannot be used.
 pub async fn is_reachable<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Result<bool, StoreError> {
     Ok(people::Entity::find_by_id((bot.0, user.0)).one(db).await?.is_none_or(|person| person.reachable))
+}
+
+/// Whether anything is stored about a person: that they wrote, a form, a request.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn is_known<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Result<bool, StoreError> {
+    if people::Entity::find_by_id((bot.0, user.0)).one(db).await?.is_some() {
+        return Ok(true);
+    }
+    let forms =
+        drafts::Entity::find().filter(drafts::Column::BotId.eq(bot.0)).filter(drafts::Column::UserId.eq(user.0));
+    let requests = operations::Entity::find()
+        .filter(operations::Column::BotId.eq(bot.0))
+        .filter(operations::Column::UserId.eq(user.0));
+    Ok(forms.limit(1).one(db).await?.is_some() || requests.limit(1).one(db).await?.is_some())
 }
 
 /// What a person calls themselves, as last seen.

@@ -135,14 +135,14 @@ pub enum CaseWish {
     AskNumber,
     /// Its number is the n-th candidate's.
     Candidate(u32),
-    /// Link the number given before although nobody can check it.
-    Unchecked,
+    /// Link the number the question names although nobody can check it; the seal is of that number.
+    Unchecked(u32),
     /// Link the number of the case although the CRM shows no key of ours in it.
     Keyless,
     /// Create it after all: the reason is asked for next.
     AskCreate,
-    /// The second tap of whoever asked to create it.
-    Sure,
+    /// The second tap of whoever asked to create it; the seal is of the reason they read.
+    Sure(u32),
     /// The consent of somebody else.
     Consent,
     /// Reject it: the reason is asked for next.
@@ -169,10 +169,10 @@ impl CaseWish {
             Self::LookAgain => ('L', None),
             Self::AskNumber => ('N', None),
             Self::Candidate(n) => ('K', Some(n)),
-            Self::Unchecked => ('U', None),
+            Self::Unchecked(seal) => ('U', Some(seal)),
             Self::Keyless => ('E', None),
             Self::AskCreate => ('C', None),
-            Self::Sure => ('Y', None),
+            Self::Sure(seal) => ('Y', Some(seal)),
             Self::Consent => ('A', None),
             Self::AskReject => ('R', None),
             Self::Reason(n) => ('S', Some(n)),
@@ -191,10 +191,10 @@ impl CaseWish {
             ('L', None) => Self::LookAgain,
             ('N', None) => Self::AskNumber,
             ('K', Some(n)) => Self::Candidate(n),
-            ('U', None) => Self::Unchecked,
+            ('U', Some(seal)) => Self::Unchecked(seal),
             ('E', None) => Self::Keyless,
             ('C', None) => Self::AskCreate,
-            ('Y', None) => Self::Sure,
+            ('Y', Some(seal)) => Self::Sure(seal),
             ('A', None) => Self::Consent,
             ('R', None) => Self::AskReject,
             ('S', Some(n)) => Self::Reason(n),
@@ -341,15 +341,15 @@ mod tests {
         let case_wish = prop_oneof![
             any::<u32>().prop_map(CaseWish::Candidate),
             any::<u32>().prop_map(CaseWish::Reason),
+            any::<u32>().prop_map(CaseWish::Unchecked),
+            any::<u32>().prop_map(CaseWish::Sure),
             prop::sample::select(vec![
                 CaseWish::Take,
                 CaseWish::HandBack,
                 CaseWish::LookAgain,
                 CaseWish::AskNumber,
-                CaseWish::Unchecked,
                 CaseWish::Keyless,
                 CaseWish::AskCreate,
-                CaseWish::Sure,
                 CaseWish::Consent,
                 CaseWish::AskReject,
                 CaseWish::Cancel,

@@ -223,7 +223,8 @@ export function createChat({ root, user, chat, phone, shortcuts, words, onNews }
   function draw(state, fresh) {
     const messages = (state?.messages ?? []).filter((message) => !message.deleted);
     const newest = messages.at(-1)?.message_id ?? 0;
-    setText(title, state?.title || t(words.title));
+    // A person's name is theirs in any language; what the group is for is said in the reader's.
+    setText(title, (chat === user && state?.title) || t(words.title));
     patchList(list, messages.slice(-SHOWN_MESSAGES), (message) => message.message_id,
       () => messageNode(), (node, message) => updateMessage(node, message, { own: message.from?.id === user, group: chat !== user, acts }));
     show(empty, messages.length === 0);

@@ -147,7 +147,7 @@ const en = {
 
   chatA: "Анна Смирнова",
   chatB: "Борис Петров",
-  chatStaff: "Сотрудники",
+  chatStaff: "Staff",
   roleA: "client · you write as Anna",
   roleB: "client · you write as Boris",
   roleStaff: "staff group · you write as Olga",

@@ -125,6 +125,7 @@ fn a_config_that_is_not_there_is_named() {
     let problems = Config::load(Some(Path::new("no/such.toml")), &BTreeMap::new()).unwrap_err();
     assert_eq!(
         problems.to_string(),
-        "no/such.toml: cannot be read: there is no such file — check the path and its permissions"
+        "no/such.toml: cannot be read: there is no such file — name it with --config, or make it: templates/config.toml of the \
+         source has every setting with what it means"
     );
 }

@@ -70,6 +70,35 @@ on_both! {
         world.finish().await;
     }
 
+    async fn the_other_buttons_of_a_sent_summary_do_what_they_say(db: Database) {
+        let mut world = World::new(db).await;
+        world.fill_in(ANNA).await;
+        world.staff("/pause").await;
+        let summary = world.message_with(ANNA, SUBMIT).await;
+        world.submit(ANNA).await;
+        let frozen = format!("Заявка {} уже принята", world.marker(ANNA).await);
+        assert!(world.tap_on(ANNA, summary, "Изменить").await.starts_with(&frozen));
+        assert_eq!(world.state(ANNA).await, "pending");
+        assert_eq!(world.tap_on(ANNA, summary, "Отменить").await, "Эта заявка отменена.");
+        assert_eq!((world.state(ANNA).await, world.count().await), ("cancelled", 0));
+        world.staff("/resume").await;
+        world.type_text(ANNA, "/start").await;
+        let summary = world.message_with(ANNA, SUBMIT).await;
+        world.post("/crm/options", json!({ "index_lag_ms": 60_000 })).await;
+        world.fault(json!({ "on": "POST /tickets", "do": "lose_answer" })).await;
+        world.submit(ANNA).await;
+        let frozen = format!("Заявка {} уже принята", world.marker(ANNA).await);
+        for label in ["Изменить", "Отменить"] {
+            let said = world.tap_on(ANNA, summary, label).await;
+            assert!(said.starts_with(&frozen), "{label}: {said}");
+        }
+        assert_eq!(world.state(ANNA).await, "unknown");
+        world.pass(Duration::from_secs(600)).await;
+        assert_eq!((world.state(ANNA).await, world.count().await), ("created", 1));
+        assert_eq!(world.tap_on(ANNA, summary, "Отменить").await, "Заявка № 1001 уже создана.");
+        world.finish().await;
+    }
+
     async fn what_may_be_on_its_way_cannot_be_withdrawn(db: Database) {
         let mut world = World::new(db).await;
         world.post("/crm/options", json!({ "index_lag_ms": 60_000 })).await;

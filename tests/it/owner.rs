@@ -182,7 +182,8 @@ impl Bench {
     }
 
     async fn doctor(&self) -> (Option<i32>, Value) {
-        let output = run(self.folder.path(), &["doctor", "--json"]).await;
+        // Nobody else polls here: there is nothing to listen for.
+        let output = run(self.folder.path(), &["doctor", "--listen", "0", "--json"]).await;
         (output.status.code(), told(&output))
     }
 
@@ -219,7 +220,13 @@ async fn the_doctor_finds_all_well_and_says_what_is_not() {
         assert_eq!(part(&findings, name)["well"], true, "{name}: {findings}");
     }
     assert_eq!(part(&findings, "service")["well"], Value::Null, "none was started");
-    let text = said(&run(bench.folder.path(), &["doctor"]).await);
+    let (token, asked) = (bench.world.token().to_owned(), part(&findings, "service")["said"].to_string());
+    assert!(asked.contains("none answers at 127.0.0.1:9"), "{asked}");
+    bench.config(&token, "127.0.0.1:0", "");
+    let (_, findings) = bench.doctor().await;
+    assert!(part(&findings, "service")["said"].to_string().contains("has port 0"), "{findings}");
+    bench.config(&token, "127.0.0.1:9", "");
+    let text = said(&run(bench.folder.path(), &["doctor", "--listen", "0"]).await);
     assert!(text.contains("yes   token") && !text.contains(bench.world.token()), "{text}");
     // A webhook somebody set takes the updates away.
     let set = bench.call("setWebhook", json!({"url": "http://127.0.0.1:9/hook"})).await;
@@ -260,19 +267,32 @@ async fn the_doctor_reaches_for_a_crm_that_cannot_be_asked() {
 }
 
 #[tokio::test]
-async fn the_doctor_hears_another_poller_and_changes_nothing() {
+async fn the_doctor_hears_another_service_and_changes_nothing() {
     let bench = Bench::new().await;
     assert_eq!(run(bench.folder.path(), &["migrate", "up"]).await.status.code(), Some(0));
-    let other = async {
-        loop {
-            let answer = bench.call("getUpdates", json!({"timeout": 1})).await;
-            assert!(answer["ok"] == true || answer["error_code"] == 409, "{answer}");
-        }
-    };
-    let (code, findings) = tokio::select! {
-        never = other => never,
-        found = bench.doctor() => found,
-    };
+    // The other one: a service of ours with the same token, on a database and at an address of its own.
+    let other = tempfile::tempdir().expect("a folder");
+    let own = format!("sqlite://{}", other.path().join("other.db").display());
+    let config = bench.config(bench.world.token(), "127.0.0.1:0", "");
+    let text = std::fs::read_to_string(&config).expect("the configuration").replace("sqlite://z.db", &own);
+    let path = other.path().join("zayavka.toml");
+    std::fs::write(&path, text).expect("a file");
+    bench.config(bench.world.token(), "127.0.0.1:9", "");
+    bench.control("clients/11/text", json!({"text": "/start"})).await;
+    let temporary = tempfile::tempdir().expect("a folder");
+    let mut running = Running::start(&["run", "--config", &path.display().to_string()], &temporary);
+    let mut beat = tokio::time::interval(std::time::Duration::from_millis(100));
+    let mut waited = 0;
+    // It polls once the waiting update is gone.
+    while bench.call("getWebhookInfo", json!({})).await["result"]["pending_update_count"] != 0 {
+        beat.tick().await;
+        waited += 1;
+        assert!(waited < 600, "it does not poll: {:?}", running.error_line());
+    }
+    let output = run(bench.folder.path(), &["doctor", "--json"]).await;
+    let (code, findings) = (output.status.code(), told(&output));
+    running.signal("TERM");
+    assert!(running.ended().success());
     let updates = part(&findings, "updates");
     assert_eq!((code, &updates["well"]), (Some(1), &json!(false)), "{findings}");
     assert!(updates["said"].as_str().is_some_and(|said| said.contains("another process polls")), "{updates}");

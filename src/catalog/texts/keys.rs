@@ -1,7 +1,6 @@
 //! The list of all texts: one line each, with where it is shown, what the state it is said in proves, and its
-//! placeholders (`"name"` must be in the text, `"name?"` may be).
-//!
-//! To add a text: one line here, one in each of `templates/texts/*.toml`.
+//! placeholders (`"name"` must be in the text, `"name?"` may be). To add a text: one line here, one in each of
+//! `templates/texts/*.toml`.
 
 use super::shape::{Place, Proof, texts};
 
@@ -150,6 +149,7 @@ texts! {
     StaffButtonReject = "staff"."button_reject", Button, Free, [];
     StaffButtonLink = "staff"."button_link", Button, Free, [];
     StaffUsageLink = "staff"."usage_link", Message, Free, [];
+    StaffNotANumber = "staff"."not_a_number", Message, Free, ["number", "usage"];
     StaffUsageLook = "staff"."usage_look", Message, Free, [];
     StaffUsageCreate = "staff"."usage_create", Message, Free, [];
     StaffUsageReject = "staff"."usage_reject", Message, Free, [];
@@ -212,6 +212,7 @@ texts! {
     StaffDoneTake = "staff"."done_take", Message, Free, ["case", "until"];
     StaffDoneHandBack = "staff"."done_hand_back", Message, Free, ["case"];
     StaffDoneSendAgain = "staff"."done_send_again", Message, Free, ["case"];
+    StaffDoneTwin = "staff"."done_twin", Message, Free, ["case"];
     StaffDoneLetGo = "staff"."done_let_go", Message, Free, ["case"];
     StaffDoneReplay = "staff"."done_replay", Message, Free, ["case"];
     StaffDoneAsked = "staff"."done_asked", Message, Free, ["case"];
@@ -232,6 +233,7 @@ texts! {
     StaffAskSure = "staff"."ask_sure", Message, Free, ["name", "case", "risk", "reason"];
     StaffAskReject = "staff"."ask_reject", Message, Free, ["name", "case"];
     StaffAskUnchecked = "staff"."ask_unchecked", Message, Free, ["name", "case", "number"];
+    StaffAskBelow = "staff"."ask_below", Message, Free, [];
     StaffAskOver = "staff"."ask_over", Message, Free, [];
     StaffAskForeign = "staff"."ask_foreign", Message, Free, [];
     StaffAskCancelled = "staff"."ask_cancelled", Message, Free, ["name"];
@@ -246,6 +248,7 @@ texts! {
     StaffQueueTaken = "staff"."queue_taken", Message, Free, ["name"];
     StaffQueueNothing = "staff"."queue_nothing", Message, Free, [];
     StaffUsageQueue = "staff"."usage_queue", Message, Free, ["words"];
+    StaffOneAtATime = "staff"."one_at_a_time", Message, Free, ["rest", "usage"];
     StaffUsageTake = "staff"."usage_take", Message, Free, [];
     StaffUsageShow = "staff"."usage_show", Message, Free, [];
     StaffUsageResend = "staff"."usage_resend", Message, Free, [];
@@ -384,6 +387,7 @@ texts! {
     EventEscalated = "event"."escalated", Message, Free, [];
     EventAskedConsent = "event"."asked_consent", Message, Free, [];
     EventToldWaiting = "event"."told_waiting", Message, Free, [];
+    EventTwinSettled = "event"."twin_settled", Message, Free, [];
     EventLetGo = "event"."let_go", Message, Free, [];
     EventSendAgain = "event"."send_again", Message, Free, [];
     EventReplayed = "event"."replayed", Message, Free, [];

@@ -19,9 +19,6 @@ use crate::{
 /// A clock that is further off makes waits of the CRM and of Telegram, and expiries of tokens, come out wrong.
 const CLOCK_OFF: Duration = Duration::from_secs(30);
 
-/// How long another poller is listened for, in seconds: each of two cuts the other's wait short.
-const LISTEN: u64 = 5;
-
 /// What was found of one part.
 #[derive(Debug, Serialize)]
 struct Finding {
@@ -51,7 +48,9 @@ impl Findings {
     }
 }
 
-pub(super) async fn run(path: &Path, json: bool) -> Result<Exit, Exit> {
+/// `listen`: how long another poller is listened for, in seconds. Each of two cuts the other's wait short; ours of today is
+/// back five seconds after it was cut off.
+pub(super) async fn run(path: &Path, listen: u64, json: bool) -> Result<Exit, Exit> {
     let config = load(path)?;
     let checked = app::check(&config).map_err(|problems| {
         complain(&problems);
@@ -61,7 +60,7 @@ pub(super) async fn run(path: &Path, json: bool) -> Result<Exit, Exit> {
     found.well("configuration", format!("{} and all it names", path.display()));
     let store = database(&config, &mut found).await;
     let running = service(&config, &mut found).await;
-    telegram(&config, running, &mut found).await;
+    telegram(&config, (!running).then_some(listen), &mut found).await;
     crm(&config, checked, store, &mut found).await;
     let ok = found.0.iter().all(|finding| finding.well != Some(false));
     if json {
@@ -137,6 +136,11 @@ async fn database(config: &Config, found: &mut Findings) -> Option<Store> {
 /// Whether a service runs at the configured address.
 async fn service(config: &Config, found: &mut Findings) -> bool {
     let listen = config.web.listen;
+    if listen.port() == 0 {
+        let said = "[web] listen has port 0: the service takes a free one and names it in its log, so it is not asked";
+        found.look("service", said);
+        return false;
+    }
     match health::ask(listen).await {
         Neighbour::Nobody => found.look("service", format!("none answers at {listen}: not started, or elsewhere")),
         Neighbour::Service(reasons) if reasons.is_empty() => {
@@ -156,7 +160,7 @@ async fn service(config: &Config, found: &mut Findings) -> bool {
     false
 }
 
-async fn telegram(config: &Config, running: bool, found: &mut Findings) {
+async fn telegram(config: &Config, listen: Option<u64>, found: &mut Findings) {
     let settings = &config.telegram;
     let client = match Telegram::new(&settings.api_url, settings.token.clone(), settings.request_timeout) {
         Ok(client) => client,
@@ -176,7 +180,7 @@ async fn telegram(config: &Config, running: bool, found: &mut Findings) {
         }
     }
     clock(client.time().await, found);
-    updates(config, &client, running, found).await;
+    updates(config, &client, listen, found).await;
 }
 
 fn clock(theirs: Option<i64>, found: &mut Findings) {
@@ -193,8 +197,8 @@ fn clock(theirs: Option<i64>, found: &mut Findings) {
     }
 }
 
-/// Who takes the updates: a webhook, ours or another's; a poller beside ours.
-async fn updates(config: &Config, client: &Telegram, running: bool, found: &mut Findings) {
+/// Who takes the updates: a webhook, ours or another's; a poller beside ours, which is listened for unless ours runs.
+async fn updates(config: &Config, client: &Telegram, listen: Option<u64>, found: &mut Findings) {
     let info = match client.call("getWebhookInfo", &json!({})).await {
         Answer::Ok(info) => info,
         other => return found.ill("updates", cannot(&other), "try again"),
@@ -203,10 +207,10 @@ async fn updates(config: &Config, client: &Telegram, running: bool, found: &mut 
     let waiting = info.get("pending_update_count").and_then(Value::as_u64).unwrap_or(0);
     let failed = info.get("last_error_message").and_then(Value::as_str);
     match (&config.telegram.receive, url) {
-        (Receive::Polling, "") if running => {
-            found.well("updates", format!("polled by the running service; {waiting} wait"));
-        }
-        (Receive::Polling, "") => second_poller(client, waiting, found).await,
+        (Receive::Polling, "") => match listen {
+            None => found.well("updates", format!("polled by the running service; {waiting} wait")),
+            Some(listen) => second_poller(client, listen, waiting, found).await,
+        },
         (Receive::Polling, _) => {
             let hint = "deleteWebhook without dropping pending updates, or telegram.receive = \"webhook\"";
             found.ill("updates", "the bot has a webhook, so nothing can be polled", hint);
@@ -231,12 +235,12 @@ async fn updates(config: &Config, client: &Telegram, running: bool, found: &mut 
 }
 
 /// Nothing is confirmed: what comes stays at Telegram.
-async fn second_poller(client: &Telegram, waiting: u64, found: &mut Findings) {
+async fn second_poller(client: &Telegram, listen: u64, waiting: u64, found: &mut Findings) {
     if waiting > 0 {
         return found.look("updates", format!("{waiting} wait and nobody takes them"));
     }
-    match client.poll("getUpdates", &json!({"timeout": LISTEN, "limit": 1})).await {
-        Answer::Ok(_) => found.well("updates", format!("nobody else polled for {LISTEN} seconds")),
+    match client.poll("getUpdates", &json!({"timeout": listen, "limit": 1})).await {
+        Answer::Ok(_) => found.well("updates", format!("nobody else polled for {listen} seconds")),
         Answer::Refused(refusal) if refusal.code == 409 => {
             let hint = "stop the other process, or give this one a token of its own";
             found.ill("updates", "another process polls with the same token", hint);

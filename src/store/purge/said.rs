@@ -27,17 +27,22 @@ fn wanted() -> SelectStatement {
         .to_owned()
 }
 
-/// Messages about no operation that ended before then, with the card each showed.
+/// A message that ended: its row, the card it showed, its chat, and which message it became.
+type Said = (i64, Option<String>, i64, Option<i64>);
+
+/// Messages about no operation that ended before then.
 pub(super) async fn find<C: ConnectionTrait>(
     db: &C,
     bot: BotId,
     before: Timestamp,
     limit: u64,
-) -> Result<Vec<(i64, Option<String>)>, StoreError> {
+) -> Result<Vec<Said>, StoreError> {
     let rows = outbox::Entity::find()
         .select_only()
         .column(outbox::Column::Id)
         .column(outbox::Column::Card)
+        .column(outbox::Column::ChatId)
+        .column(outbox::Column::MessageId)
         .filter(outbox::Column::OperationId.is_null())
         .filter(outbox::Column::EndedAt.lt(before.0))
         .filter(outbox::Column::BotId.eq(bot.0))
@@ -57,11 +62,23 @@ pub(super) async fn erase<C: ConnectionTrait>(
     // An album's card only keeps its next items from being answered again, and a question waits for minutes; a case's
     // own card lives on.
     let passing = |card: &&str| card.starts_with("album:") || card.starts_with(QUESTION);
-    let passing: Vec<_> = rows.iter().filter_map(|(_, card)| card.as_deref()).filter(passing).collect();
+    let passing: Vec<_> = rows.iter().filter_map(|(_, card, ..)| card.as_deref()).filter(passing).collect();
     if !passing.is_empty() {
         cards::Entity::delete_many().filter(cards::Column::Card.is_in(passing)).exec(db).await?;
     }
-    outbox::Entity::delete_many().filter(outbox::Column::Id.is_in(rows.iter().map(|(row, _)| *row))).exec(db).await?;
+    // A question that was asked anew is known by another name than its row says.
+    let is_question = |card: &str| card.starts_with(QUESTION);
+    let asked = rows.iter().filter(|(_, card, ..)| card.as_deref().is_some_and(is_question));
+    let places: Vec<_> = asked.filter_map(|(_, _, chat, message)| Some((*chat, (*message)?))).collect();
+    if !places.is_empty() {
+        let mut at = Condition::any();
+        for (chat, message) in places {
+            at = at.add(cards::Column::ChatId.eq(chat).and(cards::Column::MessageId.eq(message)));
+        }
+        let of_bot = cards::Entity::delete_many().filter(cards::Column::BotId.eq(bot.0));
+        of_bot.filter(cards::Column::Card.starts_with(QUESTION)).filter(at).exec(db).await?;
+    }
+    outbox::Entity::delete_many().filter(outbox::Column::Id.is_in(rows.iter().map(|(row, ..)| *row))).exec(db).await?;
     Ok(rows.len())
 }
 

@@ -250,8 +250,10 @@ on_both! {
         assert!(text.contains("1001") && text.contains(&late), "{text}");
         assert!(world.staff(&format!("/find {late}")).await.contains(&marker), "its number names the request");
         assert!(world.staff("/queue reason:twin").await.contains(&marker));
-        assert!(world.desk_tap_on(OWNER, card, "Разобрались").await.contains("закрыто"));
-        assert!(world.desk_text(card).await.contains("оставлено как есть (Ольга (сотрудник))"));
+        assert!(world.desk_tap_on(OWNER, card, "Разобрались").await.ends_with("закрыто, с двойником разобрались."));
+        assert!(world.desk_text(card).await.contains("с двойником разобрались (Ольга (сотрудник))"));
+        assert!(world.staff(&format!("/why {marker}")).await.contains("с двойником разобрались · Ольга"));
+        assert!(world.desk_tap_on(OWNER, card, "Разобрались").await.contains("уже сделано вами"));
         assert_eq!(world.staff("/queue").await, "Очередь пуста.");
         world.finish().await;
     }
@@ -300,7 +302,7 @@ on_both! {
         world.desk_tap(REVIEWER, "Взять").await;
         world.desk_tap(REVIEWER, "Вернуть").await;
         let said = world.tap_as(REVIEWER, json!({ "message_id": card, "button": old, "chat": STAFF, "raw": true })).await;
-        assert!(said.contains("карточка с тех пор изменилась"), "{said}");
+        assert!(said.contains("карточка с тех пор изменилась") && said.contains("/show Z-"), "{said}");
         assert_eq!(world.state(ANNA).await, "review");
         world.finish().await;
     }

@@ -9,6 +9,7 @@ mod menus;
 mod moved;
 mod named;
 mod outcome;
+mod questions;
 mod queue;
 mod reminders;
 mod rights;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use zayavka::domain::role::Role;
 
-use super::{MINUTE, absent};
+use super::{MINUTE, absent, lose};
 use crate::{
     databases::on_both,
     world::{ANNA, BORIS, OWNER, REVIEWER, STAFF, VIEWER, World},
@@ -108,7 +108,12 @@ on_both! {
             let said = world.staff(typed).await;
             assert!(said.starts_with(answer), "{typed}: {said}");
         }
-        assert!(world.staff(&format!("/link {marker} 10 01")).await.starts_with("Если заявка в CRM есть"));
+        for typed in ["10 01", "привет", "x/../1001", "1001/../../evil", "a:b", "https://crm.example/tickets", "17/2026"] {
+            let said = world.staff(&format!("/link {marker} {typed}")).await;
+            let expected = format!("«{typed}» не похоже на номер заявки в CRM.\nЕсли заявка в CRM есть: /link");
+            assert!(said.starts_with(&expected), "{typed}: {said}");
+        }
+        assert_eq!(world.state(ANNA).await, "review");
         assert!(world.staff(&format!("/reject {marker} \u{200b}")).await.contains("Нужна причина"));
         assert_eq!(world.staff(&format!("/reject@OtherBot {marker} чужое")).await, "");
         assert_eq!(world.state(ANNA).await, "review");
@@ -139,6 +144,20 @@ on_both! {
         assert!(world.desk_reply(REVIEWER, card, "/link 4711").await.contains("проверяем в CRM номер 4711"));
         assert!(world.desk_reply(REVIEWER, card, "/reject дубль").await.contains("отклонена"));
         assert_eq!(world.state(ANNA).await, "rejected");
+        world.finish().await;
+    }
+
+    async fn a_command_for_one_case_takes_no_second_one(db: Database) {
+        let mut world = absent(db).await;
+        lose(&mut world, BORIS).await;
+        let (anna, boris) = (world.marker(ANNA).await, world.marker(BORIS).await);
+        for command in ["take", "hand_back", "look", "resend", "let_go"] {
+            let said = world.staff_as(REVIEWER, &format!("/{command} {anna} {boris}")).await;
+            assert!(said.starts_with("Ничего не сделано") && said.contains(&boris), "{command}: {said}");
+        }
+        let card = world.desk_message(&format!("Случай {anna}")).await;
+        assert!(!world.desk_text(card).await.contains("В работе"));
+        assert_eq!(world.state(ANNA).await, "review");
         world.finish().await;
     }
 

@@ -225,6 +225,24 @@ on_both! {
         world.finish().await;
     }
 
+    async fn who_and_what_nobody_knows_is_said_so(db: Database) {
+        let world = world_now(db, Options::searchable()).await;
+        let owner = OWNER.to_string();
+        for what in ["export", "erase"] {
+            let said = zayavka(&world, "", &["ops", what, "424242", "--as", &owner]);
+            assert_eq!((said.code, said.out.as_str()), (1, ""), "{what}: {}", said.err);
+            assert!(said.err.contains("nothing is stored about the person 424242"), "{}", said.err);
+        }
+        let said = zayavka(&world, "", &["ops", "find", "никто"]);
+        assert!(said.code == 1 && said.out.is_empty() && said.err.contains("nothing is known by `никто`"), "{}", said.err);
+        assert_eq!(zayavka(&world, "", &["ops", "find", "никто", "--json"]).json(), json!({ "operations": [] }));
+        for blank in ["", "  "] {
+            let said = zayavka(&world, "", &["ops", "find", blank]);
+            assert!(said.code == 2 && said.err.contains("what is to be found?"), "{} {}", said.code, said.err);
+        }
+        world.finish().await;
+    }
+
     async fn sending_is_paused_and_updates_replayed_from_a_shell(db: Database) {
         let mut world = world_now(db, Options::searchable()).await;
         poison(&mut world).await;

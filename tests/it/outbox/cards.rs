@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::json;
 use zayavka::{domain::notice::NoticeKind, store::cards};
 
-use super::{put, rows};
+use super::{figure, put, rows};
 use crate::{
     databases::{Database, on_both},
     world::{ANNA, Options, STAFF, World},
@@ -108,6 +108,21 @@ on_both! {
         world.submit(ANNA).await;
         world.pass(30 * MINUTE).await;
         assert!(world.last_text(ANNA).await.contains("№ 1001 создана"), "{}", world.last_text(ANNA).await);
+        world.finish().await;
+    }
+
+    async fn a_later_state_makes_no_more_messages_than_the_first_was_allowed(db: Database) {
+        let mut world = World::new(db).await;
+        world.fill_in(ANNA).await;
+        world.fault(json!({ "on": "POST /tickets", "do": "lose_answer" })).await;
+        world.fault(json!({ "on": "sendMessage", "do": "lose_answer", "times": 3 })).await;
+        world.submit(ANNA).await;
+        world.pass(30 * MINUTE).await;
+        assert_eq!(world.state(ANNA).await, "created");
+        let cards: Vec<_> = rows(&world, ANNA).await.into_iter().filter(|row| row.kind == "card").collect();
+        let calls: i64 = cards.iter().map(|row| figure(row, "attempts")).sum();
+        assert!(cards.len() > 1, "the state changed while nobody knew whether the first card had arrived");
+        assert_eq!(calls, 3, "the first and two repeats, whatever state they showed: {cards:?}");
         world.finish().await;
     }
 
