@@ -21,7 +21,7 @@ use crate::{
     inbox::{Ended, Inbox, lanes::Lanes},
     store::inbox::Claimed,
     web::{self, Web},
-    worker::Worker,
+    worker::{Learnt, Worker},
 };
 
 /// Rows handled at once.
@@ -264,7 +264,7 @@ async fn work(
 ) {
     let _on_end = worked.drop_guard();
     let worker: Arc<Worker> = Arc::clone(&app.worker);
-    let mut running: JoinSet<Option<Timestamp>> = JoinSet::new();
+    let mut running: JoinSet<Learnt> = JoinSet::new();
     let mut open = true;
     let mut held: Option<Range<Timestamp>> = None;
     loop {
@@ -286,7 +286,9 @@ async fn work(
                 Ok((due, next_due)) => {
                     for stored in due {
                         let worker = Arc::clone(&worker);
-                        running.spawn(async move { worker.step(stored).await.again_at });
+                        running.spawn(
+                            async move { worker.step(stored).await.again_at.map_or(Learnt::News, Learnt::Hold) },
+                        );
                     }
                     next = next_due;
                 }
@@ -302,12 +304,13 @@ async fn work(
             Some(ended) = running.join_next() => {
                 wakes.outbox.notify_one();
                 match ended {
-                    Ok(Some(again_at)) => {
+                    Ok(Learnt::Hold(again_at)) => {
                         let known = held.take().unwrap_or(now..again_at);
                         held = Some(known.start..known.end.max(again_at));
                     }
-                    // Something was learnt of the CRM: what it had held up need not wait out the time it was told.
-                    Ok(None) => held = None,
+                    // What it had held up need not wait out the time it was told.
+                    Ok(Learnt::News) => held = None,
+                    Ok(Learnt::Nothing) => {}
                     Err(error) => {
                         tracing::error!(%error, "a sending task died; its lease ends and the operation becomes unknown");
                         return;
@@ -320,11 +323,11 @@ async fn work(
     }
 }
 
-async fn go_on(worker: Arc<Worker>, id: OperationId) -> Option<Timestamp> {
-    if let Err(error) = worker.go_on(id).await {
+async fn go_on(worker: Arc<Worker>, id: OperationId) -> Learnt {
+    worker.go_on(id).await.unwrap_or_else(|error| {
         tracing::warn!(operation.id = %id, %error, "an operation could not be worked on at once; it falls due by itself");
-    }
-    None
+        Learnt::News
+    })
 }
 
 /// Does what time alone asks for at the desk, now and then.

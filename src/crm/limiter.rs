@@ -159,11 +159,9 @@ impl Limiter {
     #[must_use]
     pub fn admit(&mut self, now: Timestamp, cost: u32) -> Admission {
         self.fill(now);
-        let wait = |left: Duration, why| Admission::Wait { after: left.max(Duration::from_millis(1)), why };
-        if let Some(left) = self.throttled.as_mut().map(|until| until.left(now)).filter(|left| !left.is_zero()) {
+        if let Some(left) = self.throttle_left(now) {
             return wait(left, Hold::Throttled);
         }
-        self.throttled = None;
         if let Breaker::Open { until } | Breaker::Probing { patience: until } = &mut self.breaker {
             let left = until.left(now);
             if !left.is_zero() {
@@ -180,6 +178,27 @@ impl Limiter {
             self.breaker = Breaker::Probing { patience: Until::from(now, self.pace.longest_pause) };
         }
         Admission::Go
+    }
+
+    /// The same for what somebody has just decided and waits for: neither the rate nor an outage holds it up, a CRM that
+    /// asked us to come back later does. What it takes beyond the rate is a debt that the others wait for.
+    #[must_use]
+    pub fn admit_urgent(&mut self, now: Timestamp, cost: u32) -> Admission {
+        self.fill(now);
+        if let Some(left) = self.throttle_left(now) {
+            return wait(left, Hold::Throttled);
+        }
+        self.tokens -= f64::from(cost.max(1));
+        Admission::Go
+    }
+
+    /// What is left of "come back later"; `None` when it is over.
+    fn throttle_left(&mut self, now: Timestamp) -> Option<Duration> {
+        let left = self.throttled.as_mut().map(|until| until.left(now)).filter(|left| !left.is_zero());
+        if left.is_none() {
+            self.throttled = None;
+        }
+        left
     }
 
     /// Learns from how an exchange ended.
@@ -238,6 +257,10 @@ impl Limiter {
     }
 }
 
+fn wait(left: Duration, why: Hold) -> Admission {
+    Admission::Wait { after: left.max(Duration::from_millis(1)), why }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -249,7 +272,7 @@ mod tests {
     }
 
     fn wait(ms: u64, why: Hold) -> Admission {
-        Admission::Wait { after: Duration::from_millis(ms), why }
+        super::wait(Duration::from_millis(ms), why)
     }
 
     #[test]
@@ -282,6 +305,20 @@ mod tests {
         assert_eq!(limiter.admit(at(1_000), 1), wait(29_000, Hold::Throttled));
         assert_eq!(limiter.admit(at(30_000), 1), Admission::Go);
         assert!(!limiter.is_down());
+    }
+
+    #[test]
+    fn what_was_decided_goes_before_its_turn_pays_for_it_and_keeps_to_come_back_later() {
+        let mut limiter = Limiter::new(Pace { trip_after: 1, ..Pace::new(1.0, 1) }, at(0));
+        assert_eq!(limiter.admit(at(0), 1), Admission::Go);
+        assert_eq!(limiter.admit_urgent(at(0), 2), Admission::Go, "before its turn");
+        assert_eq!(limiter.admit(at(0), 1), wait(3_000, Hold::Pace), "and the others wait for it");
+        limiter.note(at(3_000), Sign::Trouble);
+        assert_eq!(limiter.admit(at(3_000), 1), wait(2_000, Hold::Down));
+        assert_eq!(limiter.admit_urgent(at(3_000), 1), Admission::Go, "a human may try");
+        limiter.note(at(3_000), Sign::Throttled(Some(Duration::from_secs(30))));
+        assert_eq!(limiter.admit_urgent(at(4_000), 1), wait(29_000, Hold::Throttled));
+        assert_eq!(limiter.admit_urgent(at(33_000), 1), Admission::Go);
     }
 
     #[test]

@@ -47,7 +47,7 @@ use crate::{
     },
 };
 
-pub use begin::{AtTap, Begun};
+pub use begin::{AtTap, Begun, Learnt};
 pub use files::TelegramFiles;
 pub use kept::SharedTokens;
 pub use rest::Resting;
@@ -204,26 +204,6 @@ impl Worker {
         Ok(left.len() + steps.filter(|stepped| std::future::ready(stepped.moved)).count().await)
     }
 
-    /// Goes on with an operation somebody is waiting for: its tap has been answered, or staff have just decided. Neither
-    /// its grace nor the pace towards the CRM holds it up; a pause of sending does.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the database cannot be read.
-    pub async fn go_on(&self, id: OperationId) -> Result<(), StoreError> {
-        if self.has_begun(id) {
-            self.guarded(id, self.carry_out_begun(id)).await;
-            return Ok(());
-        }
-        if let Some(stored) = operations::load(self.store.reader(), id).await? {
-            let fresh = matches!(stored.operation.state, State::Pending { .. }) && stored.operation.attempts == 0;
-            let decided = matches!(stored.operation.state, State::Pending { .. } | State::Unknown { .. });
-            if fresh || decided {
-                self.guarded(id, self.act(stored, fresh, true)).await;
-            }
-        }
-        Ok(())
-    }
-
     /// One operation, never twice at a time in this process; a failure concerns only it.
     async fn guarded(&self, id: OperationId, doing: impl Future<Output = Result<Did, StoreError>>) -> Did {
         if !self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(id) {
@@ -284,16 +264,17 @@ impl Worker {
         }
     }
 
-    /// Until when the CRM may not be asked; `None` when it may now. A pause by staff stops sending, not looking.
+    /// Until when the CRM may not be asked; `None` when it may now, and then it is counted. A pause by staff stops sending,
+    /// not looking.
     async fn admit(&self, sends: bool, urgent: bool, cost: u32) -> Result<Option<Timestamp>, StoreError> {
         let now = self.clock.now();
         if sends && settings::get(self.store.reader(), settings::PAUSED).await?.is_some() {
             return Ok(Some(now.plus(Duration::from_secs(5))));
         }
-        if urgent {
-            return Ok(None);
-        }
-        let admission = self.limiter.lock().unwrap_or_else(PoisonError::into_inner).admit(now, cost);
+        let admission = {
+            let mut limiter = self.limiter.lock().unwrap_or_else(PoisonError::into_inner);
+            if urgent { limiter.admit_urgent(now, cost) } else { limiter.admit(now, cost) }
+        };
         Ok(match admission {
             Admission::Go => None,
             Admission::Wait { after, .. } => Some(now.plus(after)),

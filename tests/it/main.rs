@@ -12,6 +12,7 @@ mod crash;
 mod crm;
 mod crm_answers;
 mod crm_faults;
+mod crm_pace;
 mod databases;
 mod desk;
 mod dialog;
