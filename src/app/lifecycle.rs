@@ -271,7 +271,8 @@ async fn work(
         let draining = handled.is_cancelled() && !open;
         let now = app.clock.now();
         // A tap is answered before its call begins; one whose answer was waited for in vain begins all the same.
-        for id in worker.left_begun(if draining { None } else { Some(now) }) {
+        let left = worker.left_begun(if draining { None } else { Some(now) });
+        for id in left.into_iter().take(worker.concurrency.saturating_sub(running.len())) {
             running.spawn(go_on(Arc::clone(&worker), id));
         }
         if draining && running.is_empty() {
@@ -297,7 +298,8 @@ async fn work(
         }
         let pause = pause(app.config.worker.tick, now, [next, held.as_ref().map(|held| held.end)]);
         tokio::select! {
-            named = to_send.recv(), if open && room > 0 => match named {
+            // What was found due has taken hands since `room` was counted.
+            named = to_send.recv(), if open && running.len() < worker.concurrency => match named {
                 Some(id) => drop(running.spawn(go_on(Arc::clone(&worker), id))),
                 None => open = false,
             },

@@ -1,9 +1,12 @@
-//! How fast the CRM is asked: fresh taps and staff's decisions keep to it as everything else does.
+//! How fast and how often at once the CRM is asked: fresh taps and staff's decisions keep to it as everything else does.
 
 use std::{sync::PoisonError, time::Duration};
 
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, task::JoinSet};
+use tokio_util::sync::CancellationToken;
 use zayavka::{
+    app::lifecycle::{self, Ending},
     clock::Clock as _,
     crm::limiter::{Limiter, Pace, Sign},
 };
@@ -131,6 +134,43 @@ on_both! {
         assert!(creates(&world).await <= 3);
         world.pass(60 * SECOND).await;
         assert_eq!(world.count().await, 2);
+        world.finish().await;
+    }
+
+    async fn a_tap_while_all_hands_are_full_waits_for_one(db: Database) {
+        let mut world = World::with(db, Options::searchable().places(50).set("worker.concurrency", "1")).await;
+        world.fill_in(ANNA).await;
+        world.fill_in(BORIS).await;
+        // One that could not be sent is due when the loops begin.
+        world.crm_down(true).await;
+        world.submit(ANNA).await;
+        assert_eq!(world.state(ANNA).await, "pending");
+        world.crm_down(false).await;
+        world.clock.advance(60 * SECOND);
+        world.fault(json!({ "on": "POST /tickets", "do": "hold", "times": 0 })).await;
+        let before = world.calls("crm", "POST /tickets").await.len();
+        let summary = world.message_with(BORIS, SUBMIT).await;
+        let (app, stop) = (world.take_app(), CancellationToken::new());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|error| panic!("{error}"));
+        let mut ending = JoinSet::new();
+        ending.spawn(lifecycle::run_at(app, listener, stop.clone()));
+        world.until("the first request", async |world| creates(world).await == before + 1).await;
+        let tap = world.press(BORIS, summary, SUBMIT).await;
+        world.until("an answer to the tap", async |world| world.toast(&tap).await != "(open)").await;
+        // Whatever would have followed the answer at once has followed it by the time others were served.
+        for other in people(5) {
+            world.act(other, "text", json!({ "text": "/start" })).await;
+            world.until("a word to somebody else", async |world| !world.said(other).await.is_empty()).await;
+        }
+        assert_eq!(creates(&world).await, before + 1, "two requests at once");
+        world.mend().await;
+        world.post("/crm/release", Value::Null).await;
+        world.until("both tickets", async |world| world.count().await == 2).await;
+        stop.cancel();
+        assert!(matches!(ending.join_next().await, Some(Ok(Ending::Drained))));
+        world.start().await;
+        world.pass(60 * SECOND).await;
+        assert_eq!((world.state(ANNA).await, world.state(BORIS).await), ("created", "created"));
         world.finish().await;
     }
 }
