@@ -123,6 +123,9 @@ pub fn reason_words(texts: &Texts, lang: &str, reason: &ReviewReason) -> String 
             say(Key::ReasonSeveral, &[("numbers", &numbers.join(", "))])
         }
         ReviewReason::ExistsUnseen => say(Key::ReasonExistsUnseen, &[]),
+        ReviewReason::RefusedRepeat { message } => {
+            say(Key::ReasonRefusedRepeat, &[("message", &redact(&visible(message)))])
+        }
         ReviewReason::KeyExpired => say(Key::ReasonKeyExpired, &[]),
         ReviewReason::NeverSent => say(Key::ReasonNeverSent, &[]),
         ReviewReason::NotResent => say(Key::ReasonNotResent, &[]),
@@ -138,9 +141,10 @@ pub fn reason_words(texts: &Texts, lang: &str, reason: &ReviewReason) -> String 
 pub fn matter_words(texts: &Texts, lang: &str, matter: &Matter) -> String {
     match matter {
         Matter::Review { reason } => reason_words(texts, lang, reason),
-        Matter::Twin { tickets } => {
+        Matter::Twin { tickets, rejected } => {
             let numbers: Vec<_> = tickets.iter().map(|ticket| ticket.number.as_str()).collect();
-            texts.say(lang, Key::ReasonTwin, &[("numbers", &numbers.join(", "))])
+            let key = if *rejected { Key::ReasonTwinOfRejected } else { Key::ReasonTwin };
+            texts.say(lang, key, &[("numbers", &numbers.join(", "))])
         }
         Matter::Undelivered { kind, may_have_arrived: true, .. } => {
             texts.say(lang, Key::ReasonUndeliveredUnknown, &[("kind", &kind_words(texts, lang, kind))])

@@ -11,6 +11,7 @@ mod commands;
 mod crash;
 mod crm;
 mod crm_answers;
+mod crm_doubts;
 mod crm_faults;
 mod crm_pace;
 mod databases;

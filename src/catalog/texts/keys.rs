@@ -295,6 +295,7 @@ texts! {
     ReasonCrmSilent = "reason"."crm_silent", Message, Review, [];
     ReasonSeveral = "reason"."several", Message, Review, ["numbers?"];
     ReasonExistsUnseen = "reason"."exists_unseen", Message, Review, [];
+    ReasonRefusedRepeat = "reason"."refused_repeat", Message, Review, ["message"];
     ReasonKeyExpired = "reason"."key_expired", Message, Review, [];
     ReasonNeverSent = "reason"."never_sent", Message, Free, [];
     ReasonNotResent = "reason"."not_resent", Message, Review, [];
@@ -303,6 +304,7 @@ texts! {
     ReasonUnchecked = "reason"."unchecked", Message, Review, ["number"];
     ReasonKeyless = "reason"."keyless", Message, Review, ["number"];
     ReasonTwin = "reason"."twin", Message, Free, ["numbers"];
+    ReasonTwinOfRejected = "reason"."twin_of_rejected", Message, Free, ["numbers"];
     ReasonUndelivered = "reason"."undelivered", Message, Free, ["kind", "why"];
     ReasonUndeliveredUnknown = "reason"."undelivered_unknown", Message, Free, ["kind"];
     ReasonShelved = "reason"."shelved", Message, Free, ["error"];

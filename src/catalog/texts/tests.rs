@@ -154,6 +154,7 @@ fn every_mistake_of_a_text_file_is_reported_at_its_line() {
     en.toml: `reason.crm_silent` is missing — a text with no placeholder
     en.toml: `reason.several` is missing — a text with {numbers}
     en.toml: `reason.exists_unseen` is missing — a text with no placeholder
+    en.toml: `reason.refused_repeat` is missing — a text with {message}
     en.toml: `reason.key_expired` is missing — a text with no placeholder
     en.toml: `reason.never_sent` is missing — a text with no placeholder
     en.toml: `reason.not_resent` is missing — a text with no placeholder
@@ -162,6 +163,7 @@ fn every_mistake_of_a_text_file_is_reported_at_its_line() {
     en.toml: `reason.unchecked` is missing — a text with {number}
     en.toml: `reason.keyless` is missing — a text with {number}
     en.toml: `reason.twin` is missing — a text with {numbers}
+    en.toml: `reason.twin_of_rejected` is missing — a text with {numbers}
     en.toml: `reason.undelivered` is missing — a text with {kind}, {why}
     en.toml: `reason.undelivered_unknown` is missing — a text with {kind}
     en.toml: `reason.shelved` is missing — a text with {error}

@@ -39,9 +39,12 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
             *lease_end = coming(*lease_end);
             *began = past(*began);
         }
-        State::Unknown { since, due_at, .. } => {
+        State::Unknown { since, due_at, silence, .. } => {
             *since = past(*since);
             *due_at = coming(*due_at);
+            if let Some(silence) = silence {
+                silence.since = past(silence.since);
+            }
         }
         State::Review { .. } | State::Created { .. } | State::Rejected { .. } | State::Cancelled => {}
     }
@@ -82,7 +85,14 @@ mod tests {
         let (name, then) = (uuid::Uuid::nil(), NOW.plus(AHEAD));
         let ids = (OperationId(name), DraftId(name), ConfirmVersion(1), ExternalKey(name));
         let fresh = Operation::confirmed(ids.0, ids.1, ids.2, ids.3, confirmed_at, confirmed_at);
-        let state = State::Unknown { since: then, misses: 1, due_at: then.plus(seconds(20)), candidate: None };
+        let state = State::Unknown {
+            since: then,
+            misses: 1,
+            due_at: then.plus(seconds(20)),
+            candidate: None,
+            refused: None,
+            silence: None,
+        };
         let on_wire = Some(OnWire { attempts: 1, first: then.minus(seconds(40)), last: then.plus(seconds(5)) });
         Operation { state, on_wire, attempts: 1, ..fresh }
     }

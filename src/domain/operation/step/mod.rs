@@ -8,7 +8,8 @@ mod sending;
 mod unknown;
 
 use super::{
-    AttemptEnd, Effect, Entry, Event, Ground, OnWire, Operation, Policy, RejectedBy, ReviewReason, State, Watch,
+    AttemptEnd, Effect, Entry, Event, Ground, OnWire, Operation, Policy, RejectedBy, ReviewReason, Silence, State,
+    Watch,
 };
 use crate::{
     clock::Timestamp,
@@ -128,7 +129,8 @@ impl Turn<'_> {
 
     /// The CRM may hold it: look from `due_at` on.
     fn become_unknown(&mut self, due_at: Timestamp) {
-        self.after.state = State::Unknown { since: self.at, misses: 0, due_at, candidate: None };
+        let (since, misses) = (self.at, 0);
+        self.after.state = State::Unknown { since, misses, due_at, candidate: None, refused: None, silence: None };
         self.effects.push(Effect::ShowCard);
     }
 
