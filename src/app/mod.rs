@@ -278,6 +278,7 @@ fn worker(
         busy: Mutex::default(),
         delivery: setup::delivery_policy(config),
         hindsight: Hindsight::default(),
+        following: tokio::sync::Mutex::default(),
         begun: Mutex::default(),
         herald,
         cut: CancellationToken::new(),

@@ -86,8 +86,10 @@ pub struct Worker {
     pub busy: Mutex<HashSet<OperationId>>,
     /// The figures of the delivery machine.
     pub delivery: delivery::Policy,
-    /// Notices a clock that was set back.
+    /// Notices a clock that was set.
     pub hindsight: Hindsight,
+    /// Held while what waits is told of it.
+    pub following: tokio::sync::Mutex<()>,
     /// Attempts that began with their taps and whose calls have not begun.
     pub begun: Mutex<HashMap<OperationId, Begun>>,
     /// Lets what is to be said of an operation leave with the commit that moved it.

@@ -1,4 +1,5 @@
-//! What nobody can be sure of: a refusal of a repeat, a CRM that does not answer a search. Neither is taken for more than it proves.
+//! What nobody can be sure of: a refusal of a repeat, a CRM that does not answer a search, a clock that ran away. None of
+//! them is taken for more than it proves.
 
 use serde_json::json;
 
@@ -68,4 +69,29 @@ on_both! {
         assert_eq!(world.state(ANNA).await, "review");
         world.finish().await;
     }
+
+    async fn a_clock_set_forward_makes_no_second_ticket(db: Database) {
+        let world = World::with(db, Options::searchable().set("crm.reconcile.on_absent", "resend")).await;
+        a_clock_set_forward_shortens_no_wait(world).await;
+    }
+
+    async fn a_clock_set_forward_brings_no_case(db: Database) {
+        let world = World::with(db, Options::searchable()).await;
+        a_clock_set_forward_shortens_no_wait(world).await;
+    }
+}
+
+/// The request is carried out later than anybody thinks who believes the clock, though within the settle window.
+async fn a_clock_set_forward_shortens_no_wait(mut world: World) {
+    world.fill_in(ANNA).await;
+    world.fault(json!({ "on": "POST /tickets", "do": "late" })).await;
+    world.submit(ANNA).await;
+    assert_eq!(world.state(ANNA).await, "unknown");
+    world.clock.jump(10 * MINUTE);
+    world.pass(MINUTE).await;
+    assert_eq!((world.state(ANNA).await, world.calls("crm", "POST /tickets").await.len()), ("unknown", 1));
+    world.post("/crm/release", json!({})).await;
+    world.until("the ticket", async |world| world.count().await == 1).await;
+    world.pass(5 * MINUTE).await;
+    created_once(world).await;
 }

@@ -375,6 +375,7 @@ texts! {
     EventDecidedReject = "event"."decided_reject", Message, Free, [];
     EventCancelled = "event"."cancelled", Message, Free, [];
     EventClockSetBack = "event"."clock_set_back", Message, Free, [];
+    EventClockSetForward = "event"."clock_set_forward", Message, Free, [];
     EventTaken = "event"."taken", Message, Free, [];
     EventHandedBack = "event"."handed_back", Message, Free, [];
     EventTakeExpired = "event"."take_expired", Message, Free, [];

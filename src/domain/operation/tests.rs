@@ -164,6 +164,7 @@ fn events(operation: &Operation) -> Vec<(String, Event)> {
         Event::Decided(Decision::Reject { by: 7, reason: "spam".to_owned() }),
         Event::Cancelled,
         Event::ClockSetBack { ahead: seconds(20) },
+        Event::ClockSetForward { by: seconds(20) },
     ]);
     all.into_iter().map(|event| (label(&event), event)).collect()
 }

@@ -53,7 +53,8 @@ pub fn step(operation: &Operation, event: &Event, at: Timestamp, policy: &Policy
     }
     let mut turn = Turn { before: operation, after: operation.clone(), effects: Vec::new(), at, policy, detail: None };
     let taken = match &operation.state {
-        _ if matches!(event, Event::ClockSetBack { .. }) => clock::step(&mut turn, event),
+        _ if matches!(event, Event::ClockSetBack { .. }) => clock::set_back(&mut turn, event),
+        _ if matches!(event, Event::ClockSetForward { .. }) => clock::set_forward(&mut turn, event),
         State::Pending { .. } => pending::step(&mut turn, event),
         State::Sending { .. } => sending::step(&mut turn, event),
         State::Unknown { .. } => unknown::step(&mut turn, event),
