@@ -225,6 +225,11 @@ impl Limiter {
         !matches!(self.breaker, Breaker::Closed { .. })
     }
 
+    /// Whether the CRM is left alone for a reason people are told of: it is down, or asked us to come back later.
+    pub fn is_held(&mut self, now: Timestamp) -> bool {
+        self.is_down() || self.throttle_left(now).is_some()
+    }
+
     fn is_well(&mut self) {
         if self.is_down() {
             // It has just come back: no burst into its face.

@@ -77,7 +77,7 @@ pub struct Worker {
     /// Most CRM calls at once.
     pub concurrency: usize,
     /// The pace towards the CRM, and the breaker.
-    pub limiter: Mutex<Limiter>,
+    pub limiter: Arc<Mutex<Limiter>>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Chance.

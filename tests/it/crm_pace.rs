@@ -108,6 +108,8 @@ on_both! {
         }
         assert!(creates(&world).await <= 5, "the breaker opens after five troubles");
         assert_eq!(states[5..], ["pending"; 3], "what was not sent is not unknown");
+        let last = world.last_text(208).await;
+        assert!(last.contains("ждём CRM"), "{last}");
         world.mend().await;
         world.pass(600 * SECOND).await;
         assert_eq!(world.count().await, 8);

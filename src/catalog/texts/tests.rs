@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::{
-    catalog::{problem::Problems, wording::status_card},
+    catalog::{
+        problem::Problems,
+        wording::{Halt, status_card},
+    },
     clock::Timestamp,
     domain::{
         operation::{Operation, State},
@@ -79,7 +82,7 @@ fn the_card_links_to_the_crm_only_where_the_text_says_so() {
     let url = Some("https://crm.example/tickets/1".to_owned());
     operation.state = State::Created { ticket: Ticket { id: "1".to_owned(), number: "7".to_owned(), url } };
     let marker = Marker::of(operation.key);
-    let card = |texts: &Texts| status_card(texts, "ru", &operation, &marker, None, false).text;
+    let card = |texts: &Texts| status_card(texts, "ru", &operation, &marker, None, Halt::None).text;
     assert!(!card(&shipped()).contains("https://"), "{}", card(&shipped()));
     let open = RU.replace("created_link = \"\"", "created_link = \"Посмотреть: {url}\"");
     let mut problems = Problems::new();
