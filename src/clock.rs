@@ -3,10 +3,10 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,10 @@ impl fmt::Display for Timestamp {
 pub trait Clock: Send + Sync + fmt::Debug {
     /// The current moment.
     fn now(&self) -> Timestamp;
+
+    /// How long a clock has run that nobody can set: only differences mean something. It may stand still while the
+    /// machine sleeps.
+    fn steady(&self) -> Duration;
 }
 
 /// The machine's own clock.
@@ -92,17 +96,28 @@ impl Clock for SystemClock {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Timestamp(since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX)))
     }
+
+    #[expect(clippy::disallowed_methods, reason = "the one reading of the steady clock")]
+    fn steady(&self) -> Duration {
+        static BEGAN: OnceLock<Instant> = OnceLock::new();
+        BEGAN.get_or_init(Instant::now).elapsed()
+    }
 }
 
 /// A clock that stands still until it is moved: time in a test's hand.
 #[derive(Debug, Clone)]
-pub struct ManualClock(Arc<AtomicI64>);
+pub struct ManualClock {
+    now: Arc<AtomicI64>,
+    /// Milliseconds by which the clock shows more than has gone by.
+    jumped: Arc<AtomicI64>,
+    began: i64,
+}
 
 impl ManualClock {
     /// A clock standing at `start`.
     #[must_use]
     pub fn at(start: Timestamp) -> Self {
-        Self(Arc::new(AtomicI64::new(start.0)))
+        Self { now: Arc::new(AtomicI64::new(start.0)), jumped: Arc::default(), began: start.0 }
     }
 
     /// Moves the clock forwards.
@@ -110,21 +125,36 @@ impl ManualClock {
         self.set(self.now().plus(by));
     }
 
-    /// Puts the clock anywhere, also back.
+    /// Lets time pass until `to`; one that lies back is a clock that was set back.
     pub fn set(&self, to: Timestamp) {
-        self.0.store(to.0, Ordering::SeqCst);
+        let was = self.now.swap(to.0, Ordering::SeqCst);
+        if to.0 < was {
+            self.jumped.fetch_add(to.0 - was, Ordering::SeqCst);
+        }
+    }
+
+    /// Sets the clock forward without time passing.
+    pub fn jump(&self, by: Duration) {
+        let was = self.now();
+        self.set(was.plus(by));
+        self.jumped.fetch_add(self.now().0 - was.0, Ordering::SeqCst);
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        Timestamp(self.0.load(Ordering::SeqCst))
+        Timestamp(self.now.load(Ordering::SeqCst))
+    }
+
+    fn steady(&self) -> Duration {
+        let passed = self.now().0 - self.began - self.jumped.load(Ordering::SeqCst);
+        Duration::from_millis(u64::try_from(passed).unwrap_or(0))
     }
 }
 
-/// Notices a clock that was set back between two looks at it.
+/// Notices a clock that was set between two looks at it: what it shows then and how long a steady clock had run.
 #[derive(Debug, Default)]
-pub struct Hindsight(AtomicI64);
+pub struct Hindsight(Mutex<Option<(Timestamp, Duration)>>);
 
 /// What a look at the clock showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,21 +165,35 @@ pub enum Looked {
     Well,
     /// It shows less than at the look before.
     Back,
+    /// It shows so much more than at the look before, beyond what has gone by.
+    Forward(Duration),
 }
 
 impl Hindsight {
-    /// Looks at `now`. Less than `nudge` back is no jump.
-    pub fn look(&self, now: Timestamp, nudge: Duration) -> Looked {
-        match self.0.swap(now.0, Ordering::Relaxed) {
-            0 => Looked::First,
-            seen if now.plus(nudge).0 < seen => Looked::Back,
-            _ => Looked::Well,
+    /// Looks at `now`, when a steady clock has run for `steady`. Less than `nudge` either way is no jump.
+    pub fn look(&self, now: Timestamp, steady: Duration, nudge: Duration) -> Looked {
+        let before = self.0.lock().unwrap_or_else(PoisonError::into_inner).replace((now, steady));
+        let Some((seen, ran)) = before else { return Looked::First };
+        let beyond = now.since(seen.plus(steady.saturating_sub(ran)));
+        if now.plus(nudge) < seen {
+            Looked::Back
+        } else if beyond > nudge {
+            Looked::Forward(beyond)
+        } else {
+            Looked::Well
         }
     }
 
     /// The next look is the first again.
     pub fn forget(&self) {
-        self.0.store(0, Ordering::Relaxed);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The next look shows once more that the clock was set forward by so much.
+    pub fn owe(&self, by: Duration) {
+        if let Some((seen, _)) = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            *seen = seen.minus(by);
+        }
     }
 }
 
@@ -223,6 +267,29 @@ mod tests {
         ] {
             assert_eq!(Timestamp(ms).rfc3339(), text);
         }
+    }
+
+    #[test]
+    fn a_jump_is_told_from_time_that_passes() {
+        let (clock, hindsight, nudge) =
+            (ManualClock::at(Timestamp(1_000_000)), Hindsight::default(), Duration::from_secs(5));
+        let look = || hindsight.look(clock.now(), clock.steady(), nudge);
+        let hour = Duration::from_secs(3_600);
+        assert_eq!((look(), look()), (Looked::First, Looked::Well));
+        clock.advance(hour);
+        assert_eq!(look(), Looked::Well, "an hour went by");
+        clock.jump(nudge);
+        assert_eq!(look(), Looked::Well, "a nudge");
+        clock.advance(Duration::from_secs(1));
+        clock.jump(hour);
+        assert_eq!((look(), look()), (Looked::Forward(hour), Looked::Well));
+        hindsight.owe(hour);
+        assert_eq!((look(), look()), (Looked::Forward(hour), Looked::Well), "what could not be done is told again");
+        clock.set(clock.now().minus(hour));
+        assert_eq!((look(), look()), (Looked::Back, Looked::Well));
+        hindsight.forget();
+        clock.jump(hour);
+        assert_eq!(look(), Looked::First);
     }
 
     #[test]

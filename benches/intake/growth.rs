@@ -62,8 +62,11 @@ impl Side {
         for n in 1..=CASES {
             let about = operation(n * history / CASES);
             let open = async move |tx: &zayavka::store::Tx| {
-                let new =
-                    cases::New { bot, about: Some((about, "bench")), matter: &Matter::Twin { tickets: Vec::new() } };
+                let new = cases::New {
+                    bot,
+                    about: Some((about, "bench")),
+                    matter: &Matter::Twin { tickets: Vec::new(), rejected: false },
+                };
                 cases::open(tx.as_ref(), new, SystemClock.now()).await.map(drop)
             };
             app.store.write(move |tx| async move { open(&tx).await }).await.expect("a case");

@@ -21,7 +21,7 @@ use crate::{
     inbox::{Ended, Inbox, lanes::Lanes},
     store::inbox::Claimed,
     web::{self, Web},
-    worker::Worker,
+    worker::{Learnt, Worker},
 };
 
 /// Rows handled at once.
@@ -264,14 +264,15 @@ async fn work(
 ) {
     let _on_end = worked.drop_guard();
     let worker: Arc<Worker> = Arc::clone(&app.worker);
-    let mut running: JoinSet<Option<Timestamp>> = JoinSet::new();
+    let mut running: JoinSet<Learnt> = JoinSet::new();
     let mut open = true;
     let mut held: Option<Range<Timestamp>> = None;
     loop {
         let draining = handled.is_cancelled() && !open;
         let now = app.clock.now();
         // A tap is answered before its call begins; one whose answer was waited for in vain begins all the same.
-        for id in worker.left_begun(if draining { None } else { Some(now) }) {
+        let left = worker.left_begun(if draining { None } else { Some(now) });
+        for id in left.into_iter().take(worker.concurrency.saturating_sub(running.len())) {
             running.spawn(go_on(Arc::clone(&worker), id));
         }
         if draining && running.is_empty() {
@@ -286,7 +287,9 @@ async fn work(
                 Ok((due, next_due)) => {
                     for stored in due {
                         let worker = Arc::clone(&worker);
-                        running.spawn(async move { worker.step(stored).await.again_at });
+                        running.spawn(
+                            async move { worker.step(stored).await.again_at.map_or(Learnt::News, Learnt::Hold) },
+                        );
                     }
                     next = next_due;
                 }
@@ -295,19 +298,21 @@ async fn work(
         }
         let pause = pause(app.config.worker.tick, now, [next, held.as_ref().map(|held| held.end)]);
         tokio::select! {
-            named = to_send.recv(), if open && room > 0 => match named {
+            // What was found due has taken hands since `room` was counted.
+            named = to_send.recv(), if open && running.len() < worker.concurrency => match named {
                 Some(id) => drop(running.spawn(go_on(Arc::clone(&worker), id))),
                 None => open = false,
             },
             Some(ended) = running.join_next() => {
                 wakes.outbox.notify_one();
                 match ended {
-                    Ok(Some(again_at)) => {
+                    Ok(Learnt::Hold(again_at)) => {
                         let known = held.take().unwrap_or(now..again_at);
                         held = Some(known.start..known.end.max(again_at));
                     }
-                    // Something was learnt of the CRM: what it had held up need not wait out the time it was told.
-                    Ok(None) => held = None,
+                    // What it had held up need not wait out the time it was told.
+                    Ok(Learnt::News) => held = None,
+                    Ok(Learnt::Nothing) => {}
                     Err(error) => {
                         tracing::error!(%error, "a sending task died; its lease ends and the operation becomes unknown");
                         return;
@@ -320,11 +325,11 @@ async fn work(
     }
 }
 
-async fn go_on(worker: Arc<Worker>, id: OperationId) -> Option<Timestamp> {
-    if let Err(error) = worker.go_on(id).await {
+async fn go_on(worker: Arc<Worker>, id: OperationId) -> Learnt {
+    worker.go_on(id).await.unwrap_or_else(|error| {
         tracing::warn!(operation.id = %id, %error, "an operation could not be worked on at once; it falls due by itself");
-    }
-    None
+        Learnt::News
+    })
 }
 
 /// Does what time alone asks for at the desk, now and then.

@@ -169,7 +169,11 @@ impl App {
         };
         let files = Arc::new(TelegramFiles(telegram.clone()));
         let (crm, policy) = (Arc::new(crm.with_tokens(Arc::new(tokens)).with_files(files)), Arc::new(policy));
+        let figures = crm.figures();
+        let limiter = Limiter::new(Pace::of(&figures), clock.now());
+        let limiter = Arc::new(Mutex::new(limiter));
         let outbox = Arc::new(Outbox {
+            limiter: Arc::clone(&limiter),
             store: store.clone(),
             telegram: telegram.clone(),
             bot,
@@ -184,7 +188,7 @@ impl App {
             queue: Arc::default(),
         });
         let herald: Arc<dyn Herald> = Arc::new(AtCommit(Arc::downgrade(&outbox)));
-        let parts = (crm, Arc::clone(&policy), author.clone(), Arc::clone(&herald));
+        let parts = (crm, Arc::clone(&policy), author.clone(), Arc::clone(&herald), limiter);
         let worker = Arc::new(worker(&config, parts, &store, &clock, Arc::clone(&dice)));
         let dialog = Dialog {
             bot,
@@ -258,16 +262,17 @@ impl App {
     }
 }
 
+type Parts = (Arc<Crm>, Arc<crate::domain::operation::Policy>, Author, Arc<dyn Herald>, Arc<Mutex<Limiter>>);
+
 fn worker(
     config: &Config,
-    (crm, policy, author, herald): (Arc<Crm>, Arc<crate::domain::operation::Policy>, Author, Arc<dyn Herald>),
+    (crm, policy, author, herald, limiter): Parts,
     store: &Store,
     clock: &Arc<dyn Clock>,
     dice: Arc<dyn Dice>,
 ) -> Worker {
     let figures = crm.figures();
     let concurrency = usize::from(config.worker.concurrency).min(figures.concurrency as usize).max(1);
-    let limiter = Limiter::new(Pace::of(&figures), clock.now());
     Worker {
         store: store.clone(),
         crm,
@@ -275,12 +280,13 @@ fn worker(
         bot: config.telegram.bot_id,
         author,
         concurrency,
-        limiter: Mutex::new(limiter),
+        limiter,
         clock: Arc::clone(clock),
         dice,
         busy: Mutex::default(),
         delivery: setup::delivery_policy(config),
         hindsight: Hindsight::default(),
+        following: tokio::sync::Mutex::default(),
         begun: Mutex::default(),
         herald,
         cut: CancellationToken::new(),

@@ -53,8 +53,18 @@ pub fn state_words(texts: &Texts, lang: &str, operation: &Operation) -> String {
     texts.say(lang, key, &[])
 }
 
-/// The status card. `edit` is the data of the button that changes the answers, once they may be changed again; `paused`
-/// while nothing is sent to the CRM.
+/// Why nothing is sent to the CRM now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halt {
+    /// It is sent.
+    None,
+    /// Sending is paused.
+    Paused,
+    /// The CRM is down, or asked us to come back later.
+    Crm,
+}
+
+/// The status card. `edit` is the data of the button that changes the answers, once they may be changed again.
 #[must_use]
 pub fn status_card(
     texts: &Texts,
@@ -62,7 +72,7 @@ pub fn status_card(
     operation: &Operation,
     marker: &Marker,
     edit: Option<String>,
-    paused: bool,
+    halt: Halt,
 ) -> Words {
     let marker = ("marker", marker.as_str());
     let key = match &operation.state {
@@ -88,8 +98,8 @@ pub fn status_card(
             return Words::with_buttons(texts.say(lang, Key::CardCancelled, &[marker]), rows.unwrap_or_default());
         }
         State::Pending { .. } if may_be_there(operation) => Key::CardUnknown,
-        State::Pending { .. } if paused => Key::CardPaused,
-        State::Pending { .. } if operation.attempts > 0 => Key::CardWaitingCrm,
+        State::Pending { .. } if halt == Halt::Paused => Key::CardPaused,
+        State::Pending { .. } if operation.attempts > 0 || halt == Halt::Crm => Key::CardWaitingCrm,
         State::Pending { .. } => Key::CardAccepted,
         State::Sending { ground: Ground::First, .. } => Key::CardSending,
         State::Sending { .. } | State::Unknown { .. } => Key::CardUnknown,
@@ -123,6 +133,9 @@ pub fn reason_words(texts: &Texts, lang: &str, reason: &ReviewReason) -> String 
             say(Key::ReasonSeveral, &[("numbers", &numbers.join(", "))])
         }
         ReviewReason::ExistsUnseen => say(Key::ReasonExistsUnseen, &[]),
+        ReviewReason::RefusedRepeat { message } => {
+            say(Key::ReasonRefusedRepeat, &[("message", &redact(&visible(message)))])
+        }
         ReviewReason::KeyExpired => say(Key::ReasonKeyExpired, &[]),
         ReviewReason::NeverSent => say(Key::ReasonNeverSent, &[]),
         ReviewReason::NotResent => say(Key::ReasonNotResent, &[]),
@@ -139,9 +152,10 @@ pub fn reason_words(texts: &Texts, lang: &str, reason: &ReviewReason) -> String 
 pub fn matter_words(texts: &Texts, lang: &str, matter: &Matter) -> String {
     match matter {
         Matter::Review { reason } => reason_words(texts, lang, reason),
-        Matter::Twin { tickets } => {
+        Matter::Twin { tickets, rejected } => {
             let numbers: Vec<_> = tickets.iter().map(|ticket| ticket.number.as_str()).collect();
-            texts.say(lang, Key::ReasonTwin, &[("numbers", &numbers.join(", "))])
+            let key = if *rejected { Key::ReasonTwinOfRejected } else { Key::ReasonTwin };
+            texts.say(lang, key, &[("numbers", &numbers.join(", "))])
         }
         Matter::Undelivered { kind, may_have_arrived: true, .. } => {
             texts.say(lang, Key::ReasonUndeliveredUnknown, &[("kind", &kind_words(texts, lang, kind))])

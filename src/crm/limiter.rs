@@ -180,11 +180,9 @@ impl Limiter {
     #[must_use]
     pub fn admit(&mut self, now: Timestamp, cost: u32) -> Admission {
         self.fill(now);
-        let wait = |left: Duration, why| Admission::Wait { after: left.max(Duration::from_millis(1)), why };
-        if let Some(left) = self.throttled.as_mut().map(|until| until.left(now)).filter(|left| !left.is_zero()) {
+        if let Some(left) = self.throttle_left(now) {
             return wait(left, Hold::Throttled);
         }
-        self.throttled = None;
         if let Breaker::Open { until } | Breaker::Probing { patience: until } = &mut self.breaker {
             let left = until.left(now);
             if !left.is_zero() {
@@ -197,7 +195,7 @@ impl Limiter {
             return wait(Duration::from_secs_f64((needed - self.tokens) / self.pace.per_second), Hold::Pace);
         }
         // All hold at once: nothing is taken from one of them while another has no room.
-        if let held @ Admission::Wait { .. } = self.press(now, cost) {
+        if let held @ Admission::Wait { .. } = self.spend(now, cost) {
             return held;
         }
         self.tokens -= f64::from(cost.max(1));
@@ -207,9 +205,33 @@ impl Limiter {
         Admission::Go
     }
 
-    /// Asks to do something that somebody waits for: only the budgets hold it, and it counts in them.
+    /// The same for what somebody has just decided and waits for: neither the rate nor an outage holds it up; a CRM that
+    /// asked us to come back later does, and a budget that is spent. What it takes beyond the rate is a debt that the others
+    /// wait for.
     #[must_use]
-    pub fn press(&mut self, now: Timestamp, cost: u32) -> Admission {
+    pub fn admit_urgent(&mut self, now: Timestamp, cost: u32) -> Admission {
+        self.fill(now);
+        if let Some(left) = self.throttle_left(now) {
+            return wait(left, Hold::Throttled);
+        }
+        if let held @ Admission::Wait { .. } = self.spend(now, cost) {
+            return held;
+        }
+        self.tokens -= f64::from(cost.max(1));
+        Admission::Go
+    }
+
+    /// What is left of "come back later"; `None` when it is over.
+    fn throttle_left(&mut self, now: Timestamp) -> Option<Duration> {
+        let left = self.throttled.as_mut().map(|until| until.left(now)).filter(|left| !left.is_zero());
+        if left.is_none() {
+            self.throttled = None;
+        }
+        left
+    }
+
+    /// Takes from the budgets of a minute, an hour, a day: from all of them or from none.
+    fn spend(&mut self, now: Timestamp, cost: u32) -> Admission {
         let cost = cost.max(1);
         let full = self.windows.iter_mut().map(|window| window.wait(now, cost)).max().unwrap_or_default();
         if !full.is_zero() {
@@ -241,6 +263,11 @@ impl Limiter {
     #[must_use]
     pub fn is_down(&self) -> bool {
         !matches!(self.breaker, Breaker::Closed { .. })
+    }
+
+    /// Whether the CRM is left alone for a reason people are told of: it is down, or asked us to come back later.
+    pub fn is_held(&mut self, now: Timestamp) -> bool {
+        self.is_down() || self.throttle_left(now).is_some()
     }
 
     fn is_well(&mut self) {
@@ -275,6 +302,10 @@ impl Limiter {
     }
 }
 
+fn wait(left: Duration, why: Hold) -> Admission {
+    Admission::Wait { after: left.max(Duration::from_millis(1)), why }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -286,7 +317,7 @@ mod tests {
     }
 
     fn wait(ms: u64, why: Hold) -> Admission {
-        Admission::Wait { after: Duration::from_millis(ms), why }
+        super::wait(Duration::from_millis(ms), why)
     }
 
     #[test]
@@ -342,6 +373,20 @@ mod tests {
         assert_eq!(limiter.admit(at(1_000), 1), wait(29_000, Hold::Throttled));
         assert_eq!(limiter.admit(at(30_000), 1), Admission::Go);
         assert!(!limiter.is_down());
+    }
+
+    #[test]
+    fn what_was_decided_goes_before_its_turn_pays_for_it_and_keeps_to_come_back_later() {
+        let mut limiter = Limiter::new(Pace { trip_after: 1, ..Pace::new(1.0, 1) }, at(0));
+        assert_eq!(limiter.admit(at(0), 1), Admission::Go);
+        assert_eq!(limiter.admit_urgent(at(0), 2), Admission::Go, "before its turn");
+        assert_eq!(limiter.admit(at(0), 1), wait(3_000, Hold::Pace), "and the others wait for it");
+        limiter.note(at(3_000), Sign::Trouble);
+        assert_eq!(limiter.admit(at(3_000), 1), wait(2_000, Hold::Down));
+        assert_eq!(limiter.admit_urgent(at(3_000), 1), Admission::Go, "a human may try");
+        limiter.note(at(3_000), Sign::Throttled(Some(Duration::from_secs(30))));
+        assert_eq!(limiter.admit_urgent(at(4_000), 1), wait(29_000, Hold::Throttled));
+        assert_eq!(limiter.admit_urgent(at(33_000), 1), Admission::Go);
     }
 
     #[test]

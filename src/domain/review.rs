@@ -18,6 +18,9 @@ pub enum Matter {
     Twin {
         /// All tickets known, ours first.
         tickets: Vec<Ticket>,
+        /// Whether none of them is ours: the version was rejected.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        rejected: bool,
     },
     /// A message of ours did not reach its person, or nobody knows whether it did.
     Undelivered {
@@ -145,14 +148,14 @@ impl Matter {
     #[must_use]
     pub fn candidates(&self) -> &[Ticket] {
         match self {
-            Self::Review { reason: ReviewReason::Several { tickets } } | Self::Twin { tickets } => tickets,
+            Self::Review { reason: ReviewReason::Several { tickets } } | Self::Twin { tickets, .. } => tickets,
             _ => &[],
         }
     }
 }
 
 /// Every word a queue can be filtered by. Buttons name them by their place: a new one goes to the end.
-pub const WORDS: [&str; 15] = [
+pub const WORDS: [&str; 16] = [
     "absent",
     "bad_number",
     "blind",
@@ -168,6 +171,7 @@ pub const WORDS: [&str; 15] = [
     "undelivered",
     "keyless",
     "unfit",
+    "refused_repeat",
 ];
 
 fn reason_word(reason: &ReviewReason) -> &'static str {
@@ -177,6 +181,7 @@ fn reason_word(reason: &ReviewReason) -> &'static str {
         ReviewReason::CrmSilent => "crm_silent",
         ReviewReason::Several { .. } => "several",
         ReviewReason::ExistsUnseen => "exists_unseen",
+        ReviewReason::RefusedRepeat { .. } => "refused_repeat",
         ReviewReason::KeyExpired => "key_expired",
         ReviewReason::NeverSent => "never_sent",
         ReviewReason::NotResent => "not_resent",
@@ -273,6 +278,7 @@ mod tests {
             ReviewReason::CrmSilent,
             ReviewReason::Several { tickets: Vec::new() },
             ReviewReason::ExistsUnseen,
+            ReviewReason::RefusedRepeat { message: "no".into() },
             ReviewReason::KeyExpired,
             ReviewReason::NeverSent,
             ReviewReason::NotResent,

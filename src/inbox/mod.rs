@@ -10,8 +10,9 @@ pub mod poll;
 mod routes;
 pub mod turn;
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
+use futures_util::FutureExt as _;
 use serde_json::Value;
 
 use crate::{
@@ -40,6 +41,10 @@ pub const LEASE: Duration = Duration::from_secs(10);
 
 /// How often a row's handling may begin before it is shelved.
 const TRIES: i32 = 3;
+
+/// So often a row is claimed at most, whatever ended those who had it: one that ends the whole process would do so again
+/// and again. Far above [`TRIES`], for a process may die of something else with many rows in hand.
+const CLAIMS: i32 = 10 * TRIES;
 
 /// A callback older than this is dead: its client no longer waits for an answer.
 const TOAST_LIFE: Duration = Duration::from_secs(12);
@@ -156,7 +161,14 @@ impl Inbox {
     }
 
     async fn attempt(&self, row: &Claimed) -> (Ended, Option<TapAnswer>) {
-        match self.run(row).await {
+        let ran = if row.attempts > CLAIMS {
+            Err(StoreError::Panicked(format!("{} times its handling began and never came to an end", row.attempts - 1)))
+        } else {
+            // What is done outside of the transaction can panic as well.
+            let ran = AssertUnwindSafe(self.run(row)).catch_unwind().await;
+            ran.unwrap_or_else(|panic| Err(StoreError::panicked(&*panic)))
+        };
+        match ran {
             Ok(Some((callback, handled))) => {
                 self.store.points().pass("telegram.toast").await;
                 let tap = callback.map(|callback| TapAnswer { callback, toast: handled.toast });
@@ -257,8 +269,14 @@ impl Inbox {
 
     /// Answers a tap at once; a failed answer is not worth a second one.
     pub async fn answer(&self, row: &Claimed, tap: TapAnswer) {
-        let waits = self.clock.now().since(row.received_at) <= TOAST_LIFE;
-        let taken = waits && self.toast(row, &tap.callback, tap.toast.as_deref()).await;
+        let answered = AssertUnwindSafe(async {
+            let waits = self.clock.now().since(row.received_at) <= TOAST_LIFE;
+            waits && self.toast(row, &tap.callback, tap.toast.as_deref()).await
+        });
+        let taken = answered.catch_unwind().await.unwrap_or_else(|panic| {
+            tracing::error!(inbox.row = row.row, error = %StoreError::panicked(&*panic), "a tap could not be answered");
+            false
+        });
         metrics::count(if taken { Counter::TapsAnswered } else { Counter::TapsUnanswered });
     }
 

@@ -14,7 +14,7 @@ mod wording;
 
 use std::{
     collections::HashSet,
-    sync::{Arc, Weak, atomic::Ordering},
+    sync::{Arc, Mutex, Weak, atomic::Ordering},
     time::Duration,
 };
 
@@ -23,6 +23,7 @@ use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use crate::{
     catalog::texts::Texts,
     clock::{Clock, Timestamp},
+    crm::limiter::Limiter,
     domain::{delivery::Policy, hours::WorkingHours, notice::Policies, pace::Pace, role::LiveRoster},
     ids::{BotId, ChatId},
     store::{
@@ -73,6 +74,8 @@ pub struct Outbox {
     pub hours: WorkingHours,
     /// How the CRM calls a ticket's page, and whether it can be searched: what a case's card offers.
     pub can_look: bool,
+    /// Whether the CRM is left alone now: then a card says so.
+    pub limiter: Arc<Mutex<Limiter>>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// What is claimed and not called yet.

@@ -1,10 +1,12 @@
 //! From a notice to words, at the moment they are sent: from the operation as it is then, in its person's language.
 
+use std::sync::PoisonError;
+
 use super::{Outbox, case_card::case_card};
 use crate::{
     catalog::{
         texts::{Key, Texts},
-        wording::{outcome_words, status_card, visible, waiting_words},
+        wording::{Halt, outcome_words, status_card, visible, waiting_words},
     },
     clock::Timestamp,
     domain::{
@@ -33,7 +35,7 @@ pub(super) async fn word(outbox: &Outbox, db: &Db, row: &Row, now: Timestamp) ->
     Ok(match &row.notice {
         Notice::Words(words) | Notice::InPlace(words) => Worded::Say(words.clone()),
         Notice::Card { operation } => match operations::load(db, *operation).await? {
-            Some(stored) => Worded::Say(card(outbox, db, &stored).await?),
+            Some(stored) => Worded::Say(card(outbox, db, &stored, now).await?),
             None => Worded::Nothing("the operation is gone"),
         },
         Notice::Outcome { operation } => {
@@ -56,7 +58,7 @@ pub(super) async fn word(outbox: &Outbox, db: &Db, row: &Row, now: Timestamp) ->
     })
 }
 
-async fn card(outbox: &Outbox, db: &Db, stored: &Stored) -> Result<Words, StoreError> {
+async fn card(outbox: &Outbox, db: &Db, stored: &Stored, now: Timestamp) -> Result<Words, StoreError> {
     let operation = &stored.operation;
     let reopened = matches!(operation.state, State::Rejected { .. } | State::Cancelled);
     let draft = if reopened { drafts::load(db, operation.draft).await? } else { None };
@@ -66,7 +68,14 @@ async fn card(outbox: &Outbox, db: &Db, stored: &Stored) -> Result<Words, StoreE
         .map(|draft| Intent::Draft { draft: draft.id, revision: draft.revision, wish: Wish::Menu }.encode());
     let waits = matches!(operation.state, State::Pending { .. });
     let paused = waits && settings::get(outbox.store.reader(), settings::PAUSED).await?.is_some();
-    Ok(status_card(&outbox.texts, &stored.lang, operation, &stored.marker, edit, paused))
+    let halt = if paused {
+        Halt::Paused
+    } else if waits && outbox.limiter.lock().unwrap_or_else(PoisonError::into_inner).is_held(now) {
+        Halt::Crm
+    } else {
+        Halt::None
+    };
+    Ok(status_card(&outbox.texts, &stored.lang, operation, &stored.marker, edit, halt))
 }
 
 fn alert(texts: &Texts, lang: &str, about: &Alert) -> String {

@@ -31,7 +31,15 @@ impl StoreError {
         Self::Corrupt { table, row: row.to_string(), what: what.to_string() }
     }
 
-    /// The same from a connection that was used directly.
+    /// A work that panicked, with what the panic said.
+    #[must_use]
+    pub fn panicked(panic: &(dyn std::any::Any + Send)) -> Self {
+        let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
+        let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
+        Self::Panicked(words.unwrap_or_else(|| "without words".into()))
+    }
+
+    /// What went wrong with a connection that was used directly.
     pub(super) fn from_sqlx(error: &sea_orm::sqlx::Error) -> Self {
         Self::Unavailable(error.to_string())
     }

@@ -335,11 +335,8 @@ async fn run_alone(door: &Door, work: &Work) -> Outcome {
 /// What was given can be neither committed nor undone.
 async fn run_in(tx: DatabaseTransaction, points: &Points, work: &Work) -> Result<Outcome, StoreError> {
     let tx = Arc::new(tx);
-    let outcome = AssertUnwindSafe((work.run)(Arc::clone(&tx))).catch_unwind().await.unwrap_or_else(|panic| {
-        let words = panic.downcast_ref::<&str>().map(|words| (*words).to_owned());
-        let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(StoreError::Panicked(words.unwrap_or_else(|| "without words".into())))
-    });
+    let outcome = AssertUnwindSafe((work.run)(Arc::clone(&tx))).catch_unwind().await;
+    let outcome = outcome.unwrap_or_else(|panic| Err(StoreError::panicked(&*panic)));
     let Ok(tx) = Arc::try_unwrap(tx) else {
         return Err(StoreError::Refused("a work kept its transaction".into()));
     };

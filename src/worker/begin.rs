@@ -8,7 +8,7 @@ use super::{Did, Worker};
 use crate::{
     clock::Timestamp,
     crm::{Prepared, limiter::Admission},
-    domain::operation::Event,
+    domain::operation::{Event, State},
     ids::OperationId,
     store::{
         StoreError, Tx,
@@ -25,6 +25,17 @@ pub struct Begun {
     lease_end: Timestamp,
     /// Nobody waits longer than this for the tap's answer.
     due_at: Timestamp,
+}
+
+/// What working on one operation has told of the CRM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Learnt {
+    /// How it is now.
+    News,
+    /// It may not be asked before this moment.
+    Hold(Timestamp),
+    /// Nothing new.
+    Nothing,
 }
 
 /// The worker as those see it who confirm. What waits in the writer must not keep alive what owns the writer.
@@ -79,6 +90,27 @@ impl Worker {
         begun.retain(|_, begun| begun.lease_end > now);
         let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner).len();
         begun.len() + busy < self.concurrency
+    }
+
+    /// Goes on with an operation somebody is waiting for: its tap has been answered, or staff have just decided. Its
+    /// grace does not hold it up. The pace towards the CRM holds up a tap, which then waits as stored and falls due by
+    /// itself, and a decision only as far as the CRM asked for it; a pause of sending holds up both.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be read.
+    pub async fn go_on(&self, id: OperationId) -> Result<Learnt, StoreError> {
+        if self.has_begun(id) {
+            self.guarded(id, self.carry_out_begun(id)).await;
+            return Ok(Learnt::News);
+        }
+        let Some(stored) = operations::load(self.store.reader(), id).await? else { return Ok(Learnt::Nothing) };
+        if !matches!(stored.operation.state, State::Pending { .. } | State::Unknown { .. }) {
+            return Ok(Learnt::Nothing);
+        }
+        // Staff decide about what was tried before; what never was comes from a tap.
+        let fresh = stored.operation.attempts == 0;
+        let did = self.guarded(id, self.act(stored, fresh, !fresh)).await;
+        Ok(if let Did::Held(_) = did { Learnt::Nothing } else { Learnt::News })
     }
 
     /// Whether this process has begun an attempt of an operation and not made its call yet.

@@ -1,5 +1,5 @@
-//! The clock may be set back: by hand, or by a time server after it had run ahead. What was dated in that future would
-//! wait until time catches up with it.
+//! The clock may be set: by hand, or by a time server. Back, after it had run ahead: what was dated in that future would
+//! wait until time catches up with it. Forward: what must be waited out would seem to have been.
 
 use std::time::Duration;
 
@@ -7,7 +7,11 @@ use super::Worker;
 use crate::{
     clock::Looked,
     domain::operation::Event,
-    store::{StoreError, operations, outbox, set_back},
+    store::{
+        StoreError,
+        operations::{self, Author},
+        outbox, set_back,
+    },
 };
 
 /// Clocks of replicas differ a little, and a time server nudges them: that is no jump.
@@ -20,11 +24,21 @@ const LONGEST: Duration = Duration::from_secs(300);
 const AT_ONCE: u64 = 256;
 
 impl Worker {
-    /// At the first look, and whenever the clock shows less than it did before: brings back what is dated ahead.
+    /// At the first look, and whenever the clock shows less than it did before: brings back what is dated ahead. Whenever
+    /// it shows more than has gone by: lets what waits for a window wait it out. Nobody gets past while that is being done.
     pub(super) async fn follow_the_clock(&self) -> Result<(), StoreError> {
+        let _one_at_a_time = self.following.lock().await;
         let now = self.clock.now();
-        let back = match self.hindsight.look(now, NUDGE) {
+        let back = match self.hindsight.look(now, self.clock.steady(), NUDGE) {
             Looked::Well => return Ok(()),
+            Looked::Forward(by) => {
+                let told = self.let_wait(by).await;
+                if told.is_err() {
+                    // Not done yet: the next look tries again.
+                    self.hindsight.owe(by);
+                }
+                return told;
+            }
             Looked::Back => Ok(true),
             // What an earlier process left may be dated ahead as well.
             Looked::First => set_back::is_dated_ahead(self.store.reader(), now.plus(NUDGE)).await,
@@ -39,6 +53,32 @@ impl Worker {
             self.hindsight.forget();
         }
         brought
+    }
+
+    /// Tells every operation that waits for something that less time has gone by than the clock shows.
+    async fn let_wait(&self, by: Duration) -> Result<(), StoreError> {
+        let seconds = by.as_secs();
+        tracing::warn!(
+            seconds,
+            "the clock was set forward, or the machine slept: what has to be waited out is waited out"
+        );
+        let mut after = None;
+        loop {
+            let (waiting, last) = operations::waiting(self.store.reader(), self.bot, after, AT_ONCE).await?;
+            for stored in &waiting {
+                // Whatever became of it meanwhile, it must know.
+                let author = Author { detail: None, ..self.author.clone() };
+                match self.tell_as(stored, Event::ClockSetForward { by }, None, author).await {
+                    Err(error @ StoreError::Unavailable(_)) => return Err(error),
+                    Err(error) => tracing::error!(operation.id = %stored.operation.id, %error, "it cannot be told"),
+                    Ok(_) => {}
+                }
+            }
+            if last.is_none() {
+                return Ok(());
+            }
+            after = last;
+        }
     }
 
     async fn bring_back(&self) -> Result<(), StoreError> {

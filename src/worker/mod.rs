@@ -48,7 +48,7 @@ use crate::{
     },
 };
 
-pub use begin::{AtTap, Begun};
+pub use begin::{AtTap, Begun, Learnt};
 pub use files::TelegramFiles;
 pub use kept::SharedTokens;
 pub use rest::Resting;
@@ -78,7 +78,7 @@ pub struct Worker {
     /// Most CRM calls at once.
     pub concurrency: usize,
     /// The pace towards the CRM, and the breaker.
-    pub limiter: Mutex<Limiter>,
+    pub limiter: Arc<Mutex<Limiter>>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Chance.
@@ -87,8 +87,10 @@ pub struct Worker {
     pub busy: Mutex<HashSet<OperationId>>,
     /// The figures of the delivery machine.
     pub delivery: delivery::Policy,
-    /// Notices a clock that was set back.
+    /// Notices a clock that was set.
     pub hindsight: Hindsight,
+    /// Held while what waits is told of it.
+    pub following: tokio::sync::Mutex<()>,
     /// Attempts that began with their taps and whose calls have not begun.
     pub begun: Mutex<HashMap<OperationId, Begun>>,
     /// Lets what is to be said of an operation leave with the commit that moved it.
@@ -206,26 +208,6 @@ impl Worker {
         Ok(left.len() + steps.filter(|stepped| std::future::ready(stepped.moved)).count().await)
     }
 
-    /// Goes on with an operation somebody is waiting for: its tap has been answered, or staff have just decided. Neither
-    /// its grace nor the pace towards the CRM holds it up; a pause of sending does.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the database cannot be read.
-    pub async fn go_on(&self, id: OperationId) -> Result<(), StoreError> {
-        if self.has_begun(id) {
-            self.guarded(id, self.carry_out_begun(id)).await;
-            return Ok(());
-        }
-        if let Some(stored) = operations::load(self.store.reader(), id).await? {
-            let fresh = matches!(stored.operation.state, State::Pending { .. }) && stored.operation.attempts == 0;
-            let decided = matches!(stored.operation.state, State::Pending { .. } | State::Unknown { .. });
-            if fresh || decided {
-                self.guarded(id, self.act(stored, fresh, true)).await;
-            }
-        }
-        Ok(())
-    }
-
     /// One operation, never twice at a time in this process; a failure concerns only it.
     async fn guarded(&self, id: OperationId, doing: impl Future<Output = Result<Did, StoreError>>) -> Did {
         if !self.busy.lock().unwrap_or_else(PoisonError::into_inner).insert(id) {
@@ -286,16 +268,17 @@ impl Worker {
         }
     }
 
-    /// Until when the CRM may not be asked; `None` when it may now. A pause by staff stops sending, not looking.
+    /// Until when the CRM may not be asked; `None` when it may now, and then it is counted. A pause by staff stops sending,
+    /// not looking.
     async fn admit(&self, sends: bool, urgent: bool, cost: u32) -> Result<Option<Timestamp>, StoreError> {
         let now = self.clock.now();
         if sends && settings::get(self.store.reader(), settings::PAUSED).await?.is_some() {
             return Ok(Some(now.plus(Duration::from_secs(5))));
         }
-        let mut limiter = self.limiter.lock().unwrap_or_else(PoisonError::into_inner);
-        // Somebody waits: the rate is passed over, a budget never.
-        let admission = if urgent { limiter.press(now, cost) } else { limiter.admit(now, cost) };
-        drop(limiter);
+        let admission = {
+            let mut limiter = self.limiter.lock().unwrap_or_else(PoisonError::into_inner);
+            if urgent { limiter.admit_urgent(now, cost) } else { limiter.admit(now, cost) }
+        };
         Ok(match admission {
             Admission::Go => None,
             Admission::Wait { after, .. } => Some(now.plus(after)),

@@ -1,14 +1,47 @@
 //! An update that cannot be handled is tried three times and put on the shelf, while everybody else is served.
 
-use std::time::Duration;
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use sea_orm::{ColumnTrait as _, EntityTrait as _, QueryFilter as _, sea_query::Expr};
-use zayavka::store::entity::drafts;
+use serde_json::json;
+use zayavka::{
+    clock::{Clock, ManualClock, Timestamp},
+    inbox::{Ended, Inbox},
+    store::{entity::drafts, inbox::Claimed},
+};
 
 use crate::{
     databases::on_both,
     world::{ANNA, BORIS, STAFF, SUBMIT, World},
 };
+
+/// A clock that panics at every other look, beginning with the first.
+#[derive(Debug)]
+struct Stumbling(ManualClock, AtomicBool);
+
+impl Clock for Stumbling {
+    fn now(&self) -> Timestamp {
+        assert!(self.1.fetch_xor(true, Ordering::SeqCst), "stumbled");
+        self.0.now()
+    }
+
+    fn steady(&self) -> Duration {
+        self.0.steady()
+    }
+}
+
+/// An intake that panics where no transaction is open.
+fn stumbling(world: &World) -> Inbox {
+    let clock = Arc::new(Stumbling(world.clock.clone(), AtomicBool::new(false)));
+    Inbox { clock, ..world.app().inbox.clone() }
+}
 
 /// Spoils what is stored of a person's drafts; what it was.
 async fn spoil(world: &World, user: i64) -> String {
@@ -84,6 +117,51 @@ on_both! {
         assert_eq!((world.state(ANNA).await, world.count().await), ("created", 1));
         assert_eq!(world.operations(ANNA).await[0].client_name.as_deref(), Some("Анна"));
         assert_eq!(world.staff("/shelf").await, "Полка пуста.");
+        world.finish().await;
+    }
+
+    async fn a_panic_where_no_transaction_is_open_is_the_failure_of_its_row_alone(db: Database) {
+        let mut world = World::new(db).await;
+        world.act(ANNA, "text", json!({ "text": "/start" })).await;
+        let mut row = world.take_in().await.remove(0);
+        let inbox = stumbling(&world);
+        for ended in [Ended::Later, Ended::Later, Ended::Shelved] {
+            assert_eq!(inbox.settle(&row).await.0, ended);
+            if ended == Ended::Later {
+                world.clock.advance(Duration::from_secs(20));
+                row = world.app().inbox.claim_left_over(HashSet::new(), 10).await.unwrap().remove(0);
+            }
+        }
+        world.settle().await;
+        let shelf = world.staff("/shelf").await;
+        assert!(shelf.contains("the work panicked: stumbled"), "{shelf}");
+        world.finish().await;
+    }
+
+    async fn a_panic_while_a_tap_is_answered_ends_nothing_else(db: Database) {
+        let mut world = World::new(db).await;
+        world.fill_in(ANNA).await;
+        let summary = world.message_with(ANNA, SUBMIT).await;
+        world.press(ANNA, summary, SUBMIT).await;
+        let row = world.take_in().await.remove(0);
+        let (ended, tap) = world.app().inbox.settle(&row).await;
+        assert!(matches!(ended, Ended::Done(_)), "{ended:?}");
+        stumbling(&world).answer(&row, tap.unwrap()).await;
+        world.pass(Duration::from_secs(60)).await;
+        assert_eq!((world.state(ANNA).await, world.count().await), ("created", 1));
+        world.finish().await;
+    }
+
+    async fn what_never_came_to_an_end_is_shelved_before_it_is_begun_again(db: Database) {
+        let mut world = World::new(db).await;
+        world.act(ANNA, "text", json!({ "text": "/start" })).await;
+        let row = world.take_in().await.remove(0);
+        let inbox = world.app().inbox.clone();
+        assert_eq!(inbox.settle(&Claimed { attempts: 31, ..row }).await.0, Ended::Shelved);
+        world.settle().await;
+        assert!(world.said(ANNA).await.is_empty(), "it was not handled");
+        let shelf = world.staff("/shelf").await;
+        assert!(shelf.contains("30 times its handling began"), "{shelf}");
         world.finish().await;
     }
 

@@ -299,6 +299,7 @@ texts! {
     ReasonCrmSilent = "reason"."crm_silent", Message, Review, [];
     ReasonSeveral = "reason"."several", Message, Review, ["numbers?"];
     ReasonExistsUnseen = "reason"."exists_unseen", Message, Review, [];
+    ReasonRefusedRepeat = "reason"."refused_repeat", Message, Review, ["message"];
     ReasonKeyExpired = "reason"."key_expired", Message, Review, [];
     ReasonNeverSent = "reason"."never_sent", Message, Free, [];
     ReasonNotResent = "reason"."not_resent", Message, Review, [];
@@ -308,6 +309,7 @@ texts! {
     ReasonUnchecked = "reason"."unchecked", Message, Review, ["number"];
     ReasonKeyless = "reason"."keyless", Message, Review, ["number"];
     ReasonTwin = "reason"."twin", Message, Free, ["numbers"];
+    ReasonTwinOfRejected = "reason"."twin_of_rejected", Message, Free, ["numbers"];
     ReasonUndelivered = "reason"."undelivered", Message, Free, ["kind", "why"];
     ReasonUndeliveredUnknown = "reason"."undelivered_unknown", Message, Free, ["kind"];
     ReasonShelved = "reason"."shelved", Message, Free, ["error"];
@@ -352,53 +354,24 @@ texts! {
     AttemptDetail = "attempt"."detail", Message, Free, ["detail"];
 
     // What happened, for the history of an operation.
-    EventConfirmed = "event"."confirmed", Message, Free, [];
-    EventFileLeftOut = "event"."file_left_out", Message, Free, [];
-    EventTappedAgain = "event"."tapped_again", Message, Free, [];
-    EventClaimed = "event"."claimed", Message, Free, [];
-    EventCreated = "event"."created", Message, Free, [];
-    EventRefused = "event"."refused", Message, Free, [];
-    EventNotSent = "event"."not_sent", Message, Free, [];
-    EventUnfit = "event"."unfit", Message, Free, [];
-    EventInFlight = "event"."in_flight", Message, Free, [];
-    EventExists = "event"."exists", Message, Free, [];
-    EventLost = "event"."lost", Message, Free, [];
-    EventLeaseEnded = "event"."lease_ended", Message, Free, [];
-    EventFound = "event"."found", Message, Free, [];
-    EventMissed = "event"."missed", Message, Free, [];
-    EventUnsure = "event"."unsure", Message, Free, [];
-    EventLookImpossible = "event"."look_impossible", Message, Free, [];
-    EventCandidateStands = "event"."candidate_stands", Message, Free, [];
-    EventCandidateFalls = "event"."candidate_falls", Message, Free, [];
-    EventCandidateKeyless = "event"."candidate_keyless", Message, Free, [];
-    EventWaitedTooLong = "event"."waited_too_long", Message, Free, [];
-    EventDecidedLink = "event"."decided_link", Message, Free, [];
-    EventDecidedLinkKeyless = "event"."decided_link_keyless", Message, Free, [];
-    EventDecidedLinkUnverified = "event"."decided_link_unverified", Message, Free, [];
-    EventDecidedLookAgain = "event"."decided_look_again", Message, Free, [];
-    EventDecidedCreateAfterAll = "event"."decided_create_after_all", Message, Free, [];
-    EventDecidedReject = "event"."decided_reject", Message, Free, [];
-    EventCancelled = "event"."cancelled", Message, Free, [];
-    EventClockSetBack = "event"."clock_set_back", Message, Free, [];
-    EventTaken = "event"."taken", Message, Free, [];
-    EventHandedBack = "event"."handed_back", Message, Free, [];
-    EventTakeExpired = "event"."take_expired", Message, Free, [];
-    EventReminded = "event"."reminded", Message, Free, [];
-    EventEscalated = "event"."escalated", Message, Free, [];
-    EventAskedConsent = "event"."asked_consent", Message, Free, [];
-    EventToldWaiting = "event"."told_waiting", Message, Free, [];
-    EventTwinSettled = "event"."twin_settled", Message, Free, [];
-    EventLetGo = "event"."let_go", Message, Free, [];
-    EventSendAgain = "event"."send_again", Message, Free, [];
-    EventReplayed = "event"."replayed", Message, Free, [];
-    EventUndelivered = "event"."undelivered", Message, Free, [];
-    EventMessageUnknown = "event"."message_unknown", Message, Free, [];
-    EventCardDeleted = "event"."card_deleted", Message, Free, [];
-    EventMessageUnsent = "event"."message_unsent", Message, Free, [];
-    EventTopicClosed = "event"."topic_closed", Message, Free, [];
-    EventChatMoved = "event"."chat_moved", Message, Free, [];
-    EventTelegramRefusesUs = "event"."telegram_refuses_us", Message, Free, [];
-    EventPaused = "event"."paused", Message, Free, [];
-    EventResumed = "event"."resumed", Message, Free, [];
-    EventErased = "event"."erased", Message, Free, [];
+    => "event" {
+        EventConfirmed = "confirmed", EventFileLeftOut = "file_left_out", EventTappedAgain = "tapped_again",
+        EventClaimed = "claimed", EventCreated = "created", EventRefused = "refused", EventNotSent = "not_sent",
+        EventUnfit = "unfit", EventInFlight = "in_flight", EventExists = "exists", EventLost = "lost",
+        EventLeaseEnded = "lease_ended", EventFound = "found", EventMissed = "missed", EventUnsure = "unsure",
+        EventLookImpossible = "look_impossible", EventCandidateStands = "candidate_stands",
+        EventCandidateFalls = "candidate_falls", EventCandidateKeyless = "candidate_keyless",
+        EventWaitedTooLong = "waited_too_long", EventDecidedLink = "decided_link",
+        EventDecidedLinkKeyless = "decided_link_keyless", EventDecidedLinkUnverified = "decided_link_unverified",
+        EventDecidedLookAgain = "decided_look_again", EventDecidedCreateAfterAll = "decided_create_after_all",
+        EventDecidedReject = "decided_reject", EventCancelled = "cancelled", EventClockSetBack = "clock_set_back",
+        EventClockSetForward = "clock_set_forward", EventTaken = "taken", EventHandedBack = "handed_back",
+        EventTakeExpired = "take_expired", EventReminded = "reminded", EventEscalated = "escalated",
+        EventAskedConsent = "asked_consent", EventToldWaiting = "told_waiting", EventTwinSettled = "twin_settled",
+        EventLetGo = "let_go", EventSendAgain = "send_again", EventReplayed = "replayed",
+        EventUndelivered = "undelivered", EventMessageUnknown = "message_unknown", EventCardDeleted = "card_deleted",
+        EventMessageUnsent = "message_unsent", EventTopicClosed = "topic_closed", EventChatMoved = "chat_moved",
+        EventTelegramRefusesUs = "telegram_refuses_us", EventPaused = "paused", EventResumed = "resumed",
+        EventErased = "erased",
+    }
 }

@@ -38,6 +38,16 @@ pub enum Proof {
 }
 
 macro_rules! texts {
+    // What the journal says happened: of one kind, so the two words are enough.
+    (
+        $($variant:ident = $section:literal . $name:literal, $place:ident, $proves:ident, $args:tt;)*
+        => $sort:literal { $($event:ident = $word:literal),* $(,)? }
+    ) => {
+        texts! {
+            $($variant = $section . $name, $place, $proves, $args;)*
+            $($event = $sort . $word, Message, Free, [];)*
+        }
+    };
     ($($variant:ident = $section:literal . $name:literal, $place:ident, $proves:ident, [$($arg:literal),*];)*) => {
         /// One text.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

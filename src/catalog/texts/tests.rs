@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::{
-    catalog::{problem::Problems, wording::status_card},
+    catalog::{
+        problem::Problems,
+        wording::{Halt, status_card},
+    },
     clock::Timestamp,
     domain::{
         operation::{Operation, State},
@@ -79,7 +82,7 @@ fn the_card_links_to_the_crm_only_where_the_text_says_so() {
     let url = Some("https://crm.example/tickets/1".to_owned());
     operation.state = State::Created { ticket: Ticket { id: "1".to_owned(), number: "7".to_owned(), url } };
     let marker = Marker::of(operation.key);
-    let card = |texts: &Texts| status_card(texts, "ru", &operation, &marker, None, false).text;
+    let card = |texts: &Texts| status_card(texts, "ru", &operation, &marker, None, Halt::None).text;
     assert!(!card(&shipped()).contains("https://"), "{}", card(&shipped()));
     let open = RU.replace("created_link = \"\"", "created_link = \"Посмотреть: {url}\"");
     let mut problems = Problems::new();
@@ -154,6 +157,7 @@ fn every_mistake_of_a_text_file_is_reported_at_its_line() {
     en.toml: `reason.crm_silent` is missing — a text with no placeholder
     en.toml: `reason.several` is missing — a text with {numbers}
     en.toml: `reason.exists_unseen` is missing — a text with no placeholder
+    en.toml: `reason.refused_repeat` is missing — a text with {message}
     en.toml: `reason.key_expired` is missing — a text with no placeholder
     en.toml: `reason.never_sent` is missing — a text with no placeholder
     en.toml: `reason.not_resent` is missing — a text with no placeholder
@@ -163,6 +167,7 @@ fn every_mistake_of_a_text_file_is_reported_at_its_line() {
     en.toml: `reason.unchecked` is missing — a text with {number}
     en.toml: `reason.keyless` is missing — a text with {number}
     en.toml: `reason.twin` is missing — a text with {numbers}
+    en.toml: `reason.twin_of_rejected` is missing — a text with {numbers}
     en.toml: `reason.undelivered` is missing — a text with {kind}, {why}
     en.toml: `reason.undelivered_unknown` is missing — a text with {kind}
     en.toml: `reason.shelved` is missing — a text with {error}

@@ -104,6 +104,11 @@ pub enum Event {
         /// By how much that change lies ahead of now; not zero.
         ahead: Duration,
     },
+    /// The clock has been set forward, or stood still while the machine slept: less time has gone by than it shows.
+    ClockSetForward {
+        /// By how much; not zero.
+        by: Duration,
+    },
 }
 
 /// What staff may decide about an operation in review.
@@ -197,6 +202,7 @@ impl Event {
             Self::Decided(Decision::Reject { .. }) => "decided_reject",
             Self::Cancelled => "cancelled",
             Self::ClockSetBack { .. } => "clock_set_back",
+            Self::ClockSetForward { .. } => "clock_set_forward",
         }
     }
 

@@ -111,6 +111,12 @@ pub enum State {
         due_at: Timestamp,
         /// A number that staff named, to be checked in the CRM.
         candidate: Option<Candidate>,
+        /// What the CRM refused a repeat with: the end, unless looking shows that an earlier attempt made the ticket.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<String>,
+        /// Looks in a row that were not answered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        silence: Option<Silence>,
     },
     /// A human must choose.
     Review {
@@ -149,6 +155,15 @@ pub enum Ground {
     Decided,
 }
 
+/// Looks that were not answered, in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Silence {
+    /// When the first of them was made: before it nobody had asked in vain, however long nobody asked.
+    pub since: Timestamp,
+    /// How many; no more are counted than are needed.
+    pub looks: u32,
+}
+
 /// A ticket number named by staff, before the CRM confirmed it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Candidate {
@@ -178,6 +193,11 @@ pub enum ReviewReason {
     },
     /// The CRM says our key exists and does not show the ticket.
     ExistsUnseen,
+    /// The CRM refused a repeat, an earlier attempt may have made the ticket, and nobody can look.
+    RefusedRepeat {
+        /// In the CRM's words.
+        message: String,
+    },
     /// The answer was lost and the CRM's memory of our key has ended.
     KeyExpired,
     /// It could not be sent for too long; nothing of it ever reached the CRM.

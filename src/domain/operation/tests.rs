@@ -63,7 +63,23 @@ fn sending(attempt: u32, ground: Ground, on_wire: Option<OnWire>) -> Operation {
 
 fn unknown(misses: u32, candidate: Option<&str>, on_wire: Option<OnWire>) -> Operation {
     let candidate = candidate.map(|number| Candidate { number: number.to_owned(), by: 7, keyless: false });
-    in_state(State::Unknown { since: ago(50), misses, due_at: ago(1), candidate }, 1, on_wire)
+    let (refused, silence) = (None, None);
+    in_state(State::Unknown { since: ago(50), misses, due_at: ago(1), candidate, refused, silence }, 1, on_wire)
+}
+
+/// A repeat was refused, and nobody has seen yet whether the first attempt made it.
+fn refused_repeat(misses: u32, on_wire: Option<OnWire>) -> Operation {
+    let (candidate, refused) = (None, Some("no".to_owned()));
+    let state = State::Unknown { since: ago(50), misses, due_at: ago(1), candidate, refused, silence: None };
+    in_state(state, 2, on_wire)
+}
+
+/// Nobody has been able to look since so many seconds ago.
+fn silent(since: u64, looks: u32) -> Operation {
+    let silence = Some(Silence { since: ago(since), looks });
+    let (candidate, refused) = (None, None);
+    let state = State::Unknown { since: ago(4_000), misses: 0, due_at: ago(1), candidate, refused, silence };
+    in_state(state, 1, wire(1, 90_000, 90_000))
 }
 
 fn review(reason: ReviewReason, attempts: u32, on_wire: Option<OnWire>) -> Operation {
@@ -94,6 +110,9 @@ fn states() -> Vec<(&'static str, Operation)> {
         ("lost just now", unknown(0, None, wire(1, 40, 30))),
         ("lost long ago, two misses counted", unknown(2, None, wire(1, 400, 390))),
         ("lost long ago, a number named", unknown(0, Some("77"), wire(1, 400, 390))),
+        ("a repeat refused, the first lost just now", refused_repeat(0, wire(1, 40, 30))),
+        ("a repeat refused, two misses counted", refused_repeat(2, wire(1, 400, 390))),
+        ("looked for in vain for long", silent(1_800, 3)),
         ("in review: absent", review(ReviewReason::Absent, 1, wire(1, 400, 390))),
         ("in review: lost twice", review(ReviewReason::NotResent, 2, wire(2, 400, 300))),
         ("in review: fits no request", review(ReviewReason::Unfit, 1, None)),
@@ -147,6 +166,7 @@ fn events(operation: &Operation) -> Vec<(String, Event)> {
         Event::Decided(Decision::Reject { by: 7, reason: "spam".to_owned() }),
         Event::Cancelled,
         Event::ClockSetBack { ahead: seconds(20) },
+        Event::ClockSetForward { by: seconds(20) },
     ]);
     all.into_iter().map(|event| (label(&event), event)).collect()
 }
@@ -168,16 +188,21 @@ fn show(operation: &Operation) -> String {
         State::Sending { attempt, lease_end, ground, .. } => {
             format!("sending #{attempt} {ground:?} until {}", when(*lease_end))
         }
-        State::Unknown { misses, due_at, candidate, .. } => {
+        State::Unknown { misses, due_at, candidate, refused, silence, .. } => {
             let candidate = candidate.as_ref().map_or(String::new(), |named| {
                 format!(", check {}{}", named.number, if named.keyless { " though keyless" } else { "" })
             });
-            format!("unknown, misses {misses}, from {}{candidate}", when(*due_at))
+            let refused = refused.as_ref().map_or(String::new(), |message| format!(", a repeat refused: {message}"));
+            let silence = silence.map_or(String::new(), |silence| {
+                format!(", {} looks in vain since {}", silence.looks, when(silence.since))
+            });
+            format!("unknown, misses {misses}, from {}{candidate}{refused}{silence}", when(*due_at))
         }
         State::Review { reason, .. } => match reason {
             ReviewReason::Several { tickets } => format!("review Several({})", tickets.len()),
             ReviewReason::BadNumber { number, exists } => format!("review BadNumber({number}, exists: {exists})"),
             ReviewReason::Unchecked { number } => format!("review Unchecked({number})"),
+            ReviewReason::RefusedRepeat { message } => format!("review RefusedRepeat({message})"),
             ReviewReason::Keyless { number, by } => format!("review Keyless({number}, named by {by})"),
             plain => format!("review {plain:?}"),
         },
@@ -287,10 +312,58 @@ fn a_refused_repeat_is_not_final_however_late_its_answer_is_recorded() {
 }
 
 #[test]
-fn a_repeat_refused_after_the_settle_window_is_final() {
+fn a_repeat_refused_after_absence_was_found_is_final() {
     let operation = sending(2, Ground::Absent, wire(1, 400, 390));
     let refused = Event::Refused { attempt: 2, message: "no".to_owned() };
     assert_eq!(take(&operation, &refused, NOW, &policy(Promise::Searchable)).state.name(), "rejected");
+}
+
+#[test]
+fn a_refused_repeat_is_final_only_once_looking_found_nothing_after_the_settle_window() {
+    let refused = Event::Refused { attempt: 2, message: "taken".to_owned() };
+    for promise in [Promise::Keyed, Promise::Searchable] {
+        let policy = policy(promise);
+        for ground in [Ground::SameKey, Ground::Decided] {
+            let (mut operation, mut looks) = (take(&sending(2, ground, wire(1, 400, 390)), &refused, NOW, &policy), 0);
+            let mut now = NOW;
+            while let State::Unknown { due_at, .. } = operation.state {
+                now = now.max(due_at);
+                assert_eq!(next_action(&operation, now, &policy), NextAction::Look, "it is not sent again");
+                operation = take(&operation, &Event::Missed { asked_at: now }, now, &policy);
+                looks += 1;
+            }
+            let reason = "taken".to_owned();
+            assert_eq!((operation.state, looks), (State::Rejected { reason, by: RejectedBy::Crm }, policy.looks));
+        }
+    }
+}
+
+#[test]
+fn a_refused_repeat_is_for_a_human_where_nobody_can_look() {
+    let refused = Event::Refused { attempt: 2, message: "taken".to_owned() };
+    for promise in [Promise::Keyed, Promise::Blind] {
+        let policy = Policy { can_look: false, ..policy(promise) };
+        let after = take(&sending(2, Ground::Decided, wire(1, 400, 390)), &refused, NOW, &policy);
+        let reason = ReviewReason::RefusedRepeat { message: "taken".to_owned() };
+        assert_eq!(after.state, State::Review { since: NOW, reason });
+    }
+}
+
+#[test]
+fn only_several_looks_in_vain_over_the_whole_patience_are_a_silence() {
+    let (policy, unsure) = (policy(Promise::Searchable), Event::Unsure { retry_at: ahead(20) });
+    for (operation, state) in [
+        // After a night in which nobody looked.
+        (Operation { confirmed_at: ago(36_000), ..unknown(0, None, wire(1, 36_000, 36_000)) }, "unknown"),
+        (silent(36_000, 1), "unknown"),
+        (silent(1_799, 3), "unknown"),
+        (silent(1_800, 2), "review"),
+    ] {
+        assert_eq!(take(&operation, &unsure, NOW, &policy).state.name(), state, "{operation:?}");
+    }
+    // An answer in between ends it.
+    let answered = take(&silent(1_800, 3), &Event::Missed { asked_at: NOW }, NOW, &policy);
+    assert_eq!(take(&answered, &unsure, NOW, &policy).state.name(), "unknown");
 }
 
 #[test]

@@ -208,7 +208,8 @@ async fn carry_out<C: ConnectionTrait>(
             }
         }
         Effect::ReportTwin { tickets } => {
-            raise(db, stored, &Matter::Twin { tickets: tickets.clone() }, at, author).await?;
+            let rejected = matches!(stored.operation.state, State::Rejected { .. });
+            raise(db, stored, &Matter::Twin { tickets: tickets.clone(), rejected }, at, author).await?;
         }
         Effect::FreeSlot => free_slot(db, stored).await?,
         Effect::ReopenDraft => reopen_draft(db, stored, at).await?,

@@ -16,7 +16,7 @@ pub use query::{
     Attempt, Claimable, attempts, by_draft_version, by_marker, by_ticket_number, claimable, count_by_state, erase,
     load, moments, next_due, of_person, submitted_since, untold,
 };
-pub use set_back::dated_ahead;
+pub use set_back::{dated_ahead, waiting};
 pub use spoilt::spoilt;
 
 use super::{

@@ -1,4 +1,4 @@
-//! Operations that a clock dated which has been set back since.
+//! Operations that wait for a moment, when the clock that set it has been set since.
 
 use sea_orm::{
     ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _, QuerySelect as _,
@@ -7,7 +7,7 @@ use sea_orm::{
 use super::{Stored, read};
 use crate::{
     clock::Timestamp,
-    ids::BotId,
+    ids::{BotId, OperationId},
     store::{StoreError, entity::operations},
 };
 
@@ -35,4 +35,26 @@ pub async fn dated_ahead<C: ConnectionTrait>(
             Ok((read(row)?, changed_at))
         })
         .collect()
+}
+
+/// Operations that wait for any moment, in the order of their ids, those after `after`; and the last id looked at. `None`
+/// for the id when there are no more. What cannot be read is passed over: it waits for a person, not for a moment.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn waiting<C: ConnectionTrait>(
+    db: &C,
+    bot: BotId,
+    after: Option<OperationId>,
+    limit: u64,
+) -> Result<(Vec<Stored>, Option<OperationId>), StoreError> {
+    let mut rows = operations::Entity::find()
+        .filter(operations::Column::BotId.eq(bot.0))
+        .filter(operations::Column::DueAt.is_not_null());
+    if let Some(after) = after {
+        rows = rows.filter(operations::Column::Id.gt(after.0));
+    }
+    let rows = rows.order_by_asc(operations::Column::Id).limit(limit).all(db).await?;
+    let last = rows.last().map(|row| OperationId(row.id));
+    Ok((rows.into_iter().filter_map(|row| read(row).ok()).collect(), last))
 }

@@ -376,9 +376,12 @@ fn each_moment(op: &mut Operation, mut on: impl FnMut(&mut Timestamp, Field)) {
             on(lease_end, Field::Due);
             on(began, Field::First);
         }
-        State::Unknown { since, due_at, .. } => {
+        State::Unknown { since, due_at, silence, .. } => {
             on(since, Field::Since);
             on(due_at, Field::Due);
+            if let Some(silence) = silence {
+                on(&mut silence.since, Field::Since);
+            }
         }
         State::Review { since, .. } => on(since, Field::Due),
         State::Created { .. } | State::Rejected { .. } | State::Cancelled => {}

@@ -8,7 +8,8 @@ mod sending;
 mod unknown;
 
 use super::{
-    AttemptEnd, Effect, Entry, Event, Ground, OnWire, Operation, Policy, RejectedBy, ReviewReason, State, Watch,
+    AttemptEnd, Effect, Entry, Event, Ground, OnWire, Operation, Policy, RejectedBy, ReviewReason, Silence, State,
+    Watch,
 };
 use crate::{
     clock::Timestamp,
@@ -52,7 +53,8 @@ pub fn step(operation: &Operation, event: &Event, at: Timestamp, policy: &Policy
     }
     let mut turn = Turn { before: operation, after: operation.clone(), effects: Vec::new(), at, policy, detail: None };
     let taken = match &operation.state {
-        _ if matches!(event, Event::ClockSetBack { .. }) => clock::step(&mut turn, event),
+        _ if matches!(event, Event::ClockSetBack { .. }) => clock::set_back(&mut turn, event),
+        _ if matches!(event, Event::ClockSetForward { .. }) => clock::set_forward(&mut turn, event),
         State::Pending { .. } => pending::step(&mut turn, event),
         State::Sending { .. } => sending::step(&mut turn, event),
         State::Unknown { .. } => unknown::step(&mut turn, event),
@@ -128,7 +130,8 @@ impl Turn<'_> {
 
     /// The CRM may hold it: look from `due_at` on.
     fn become_unknown(&mut self, due_at: Timestamp) {
-        self.after.state = State::Unknown { since: self.at, misses: 0, due_at, candidate: None };
+        let (since, misses) = (self.at, 0);
+        self.after.state = State::Unknown { since, misses, due_at, candidate: None, refused: None, silence: None };
         self.effects.push(Effect::ShowCard);
     }
 

@@ -1,6 +1,6 @@
 //! `sending`: an attempt has begun and may be on the wire.
 
-use super::{AttemptEnd, Event, Ground, Promise, RejectedBy, ReviewReason, State, Turn};
+use super::{AttemptEnd, Event, Ground, RejectedBy, ReviewReason, State, Turn};
 use crate::clock::Timestamp;
 
 pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
@@ -15,7 +15,7 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
         }
         Event::Refused { attempt, message } => {
             turn.end_attempt(*attempt, AttemptEnd::Refused);
-            refused(turn, message, began);
+            refused(turn, message, ground, began);
         }
         Event::NotSent { attempt, retry_at } => {
             turn.end_attempt(*attempt, AttemptEnd::NotSent);
@@ -62,16 +62,22 @@ pub(super) fn step(turn: &mut Turn<'_>, event: &Event) -> Option<()> {
 }
 
 /// A refusal is final, unless an earlier attempt of the same content may still be carried out, or was carried out and
-/// is what the CRM refuses a repeat of. What counts is when this attempt began: its answer may be recorded much later.
-fn refused(turn: &mut Turn<'_>, message: &str, began: Timestamp) {
-    let settled_at = turn.policy.settled_at(turn.before.on_wire);
-    let can_tell = turn.policy.promise == Promise::Keyed || turn.policy.can_look;
-    if turn.before.on_wire.is_some() && can_tell && began < settled_at {
-        turn.note("refused, while an earlier attempt may still land");
-        turn.become_unknown(settled_at.max(turn.at));
-    } else {
+/// is what the CRM refuses a repeat of: then only looking can tell. It has told where this attempt rests on absence, found
+/// before it began; its answer may be recorded much later.
+fn refused(turn: &mut Turn<'_>, message: &str, ground: Ground, began: Timestamp) {
+    let absent = ground == Ground::Absent && began >= turn.policy.settled_at(turn.before.on_wire);
+    if turn.before.on_wire.is_none() || absent {
         turn.note(message.to_owned());
         turn.reject(message, RejectedBy::Crm);
+    } else if turn.policy.can_look {
+        turn.note("refused, while an earlier attempt may have made it");
+        turn.become_unknown(turn.at);
+        if let State::Unknown { refused, .. } = &mut turn.after.state {
+            *refused = Some(message.to_owned());
+        }
+    } else {
+        turn.note(message.to_owned());
+        turn.ask_a_human(ReviewReason::RefusedRepeat { message: message.to_owned() });
     }
 }
 
