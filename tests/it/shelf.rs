@@ -1,5 +1,7 @@
 //! An update that cannot be handled is tried three times and put on the shelf, while everybody else is served.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at its first surprise")]
+
 use std::{
     collections::HashSet,
     sync::{
