@@ -131,7 +131,7 @@ fn every_mistake_of_a_text_file_is_reported_at_its_line() {
         .replace("resume = \"Let us", "resume = \"Let {us")
         .replace("accepted = \"Accepted, sending", "accepted = \"Your ticket is created, sending")
         .replace("The confirmation takes longer than usual.", "An error, please try again.")
-        .replace("[reason]", "[raeson]");
+        .replace("[age]", "[aeg]");
     let mut problems = Problems::new();
     let wrong_files = files(&RU.replace("\"Отправить заявку\"", "\"Отправить\""), &wrong);
     assert!(load(&wrong_files, &Sources::new(), here("de"), &mut problems).is_none());
@@ -152,25 +152,10 @@ fn every_mistake_of_a_text_file_is_reported_at_its_line() {
     let named: Vec<_> =
         problems.to_string().lines().map(|words| at("ru.toml", &ru, &at("en.toml", &wrong, words))).collect();
     insta::assert_snapshot!(named.join("\n"), @r"
-    en.toml: `reason.blind` is missing — a text with no placeholder
-    en.toml: `reason.absent` is missing — a text with no placeholder
-    en.toml: `reason.crm_silent` is missing — a text with no placeholder
-    en.toml: `reason.several` is missing — a text with {numbers}
-    en.toml: `reason.exists_unseen` is missing — a text with no placeholder
-    en.toml: `reason.refused_repeat` is missing — a text with {message}
-    en.toml: `reason.key_expired` is missing — a text with no placeholder
-    en.toml: `reason.never_sent` is missing — a text with no placeholder
-    en.toml: `reason.not_resent` is missing — a text with no placeholder
-    en.toml: `reason.unfit` is missing — a text with no placeholder
-    en.toml: `reason.bad_number` is missing — a text with {number}
-    en.toml: `reason.foreign_number` is missing — a text with {number}
-    en.toml: `reason.unchecked` is missing — a text with {number}
-    en.toml: `reason.keyless` is missing — a text with {number}
-    en.toml: `reason.twin` is missing — a text with {numbers}
-    en.toml: `reason.twin_of_rejected` is missing — a text with {numbers}
-    en.toml: `reason.undelivered` is missing — a text with {kind}, {why}
-    en.toml: `reason.undelivered_unknown` is missing — a text with {kind}
-    en.toml: `reason.shelved` is missing — a text with {error}
+    en.toml: `age.seconds` is missing — a text with {n}
+    en.toml: `age.minutes` is missing — a text with {n}
+    en.toml: `age.hours` is missing — a text with {n}
+    en.toml: `age.days` is missing — a text with {n}
     en.toml at `back`: `dialog.back` must be a string (in quotes), this is a whole number
     en.toml at `edit`: `dialog.edit` is too long: 65 — at most 64 characters
     en.toml at `resume`: `dialog.resume`: `{us` is no placeholder — {name} is a placeholder; a brace itself is {{ or }}
@@ -184,7 +169,7 @@ fn every_mistake_of_a_text_file_is_reported_at_its_line() {
     en.toml at `gnoe`: unknown key `gnoe` in [tap] — did you mean `gone`?
     en.toml at `done`: `tap.done` shows nothing — write what the person should read
     en.toml at `unknown`: `card.unknown`: «try again» calls it a failure while the ticket may exist — say what is known in this state, and nothing more
-    en.toml at `[raeson]`: unknown key `raeson` — did you mean `reason`?
+    en.toml at `[aeg]`: unknown key `aeg` — did you mean `age`?
     ru.toml at `submit_button`: `dialog.submit_button` must be «Отправить заявку» — scripts and pages find the button by it
     zayavka.toml:3: there is no file of texts for the default language `de` — there are: en, ru; a further one is texts/de.toml in the templates folder
     ");
