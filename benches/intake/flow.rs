@@ -171,7 +171,11 @@ pub(crate) async fn one_button(ground: &Ground, report: &mut Report, round: usiz
         let answered = began.elapsed();
         // A second ticket would come from a worker that is at it now: let it finish.
         drop(timeout(Duration::from_millis(300), std::future::pending::<()>()).await);
-        let (answers, tickets) = (ground.outside.seen().answers.len(), ground.outside.seen().tickets);
+        // One look: a second one while the first is held would wait for itself.
+        let (answers, tickets) = {
+            let seen = ground.outside.seen();
+            (seen.answers.len(), seen.tickets)
+        };
         if tickets > 1 {
             report.wrong(format!("{taps} taps on one button made {tickets} tickets"));
         }
