@@ -12,7 +12,7 @@ use zayavka::{
         entity::{drafts, operations},
         settings,
     },
-    telegram::button::Intent,
+    telegram::{button::Intent, update::Update},
 };
 
 use crate::place::{Ground, run};
@@ -67,8 +67,8 @@ pub(crate) fn tap(update: i64, user: i64, data: &str) -> String {
 
 /// What a product's part does with one update, from its bytes to the end of its handling.
 pub(crate) async fn act(app: &App, update: &str) {
-    let update = serde_json::from_str(update).expect("an update");
-    for row in app.inbox.accept(&[update]).await.expect("it is stored") {
+    let update = Update::read(update).expect("an update");
+    for row in app.inbox.accept(vec![update]).await.expect("it is stored") {
         app.inbox.handle(&row).await;
     }
 }

@@ -13,7 +13,6 @@ pub mod turn;
 use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
-use serde_json::Value;
 
 use crate::{
     clock::Clock,
@@ -30,7 +29,10 @@ use crate::{
         journal,
         outbox::Herald,
     },
-    telegram::{Answer, Telegram, decode, render, update},
+    telegram::{
+        Answer, Telegram, decode, render,
+        update::{self, Update},
+    },
 };
 
 pub use routes::{Routes, routes};
@@ -98,25 +100,17 @@ pub enum Ended {
 }
 
 impl Inbox {
-    /// Stores updates that are not stored yet, and claims them for this process. An element that is no update at all is
-    /// skipped, so that it holds nobody back.
+    /// Stores updates that are not stored yet, and claims them for this process.
     ///
     /// # Errors
     /// [`StoreError`] when nothing could be stored: then nothing may be acknowledged.
-    pub async fn accept(&self, updates: &[Value]) -> Result<Vec<Claimed>, StoreError> {
-        let arrivals: Vec<_> = updates
-            .iter()
-            .filter_map(|update| {
-                let (number, lane) = decode::envelope(update)?;
-                Some(Arrival::new(self.bot, number, update, lane))
-            })
-            .collect();
-        let at = self.clock.now();
-        let (brought, known) = (updates.len(), arrivals.len());
-        let fresh = self.store.accept(Arrivals { updates: arrivals, at, lease_until: at.plus(LEASE) }).await?;
+    pub async fn accept(&self, updates: Vec<Update>) -> Result<Vec<Claimed>, StoreError> {
+        let (at, brought) = (self.clock.now(), updates.len());
+        let arrival = |update: Update| Arrival::new(self.bot, update.number, update.text, update.lane);
+        let updates = updates.into_iter().map(arrival).collect();
+        let fresh = self.store.accept(Arrivals { updates, at, lease_until: at.plus(LEASE) }).await?;
         metrics::add(Counter::UpdatesStored, fresh.len());
-        metrics::add(Counter::UpdatesRepeated, known.saturating_sub(fresh.len()));
-        metrics::add(Counter::UpdatesPoison, brought.saturating_sub(known));
+        metrics::add(Counter::UpdatesRepeated, brought.saturating_sub(fresh.len()));
         Ok(fresh)
     }
 

@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     Inbox,
     doubt::{DOUBTFUL, date_back},
 };
-use crate::{clock::Timestamp, store::inbox::Claimed, telegram::Answer};
+use crate::{
+    clock::Timestamp,
+    metrics::{self, Counter},
+    store::inbox::Claimed,
+    telegram::{Answer, update::Update},
+};
 
 /// The kinds we ask for; always said in full, since the server remembers the last list it was given.
 pub const ALLOWED: [&str; 4] = ["message", "edited_message", "callback_query", "my_chat_member"];
@@ -36,6 +41,9 @@ impl Default for Poller {
         Self { offset: None, limit: BATCH, worked_at: None, doubt: true, dropping: false }
     }
 }
+
+/// What came back from a poll.
+pub type Asked = Answer<Vec<Option<Update>>>;
 
 /// What one poll led to.
 #[derive(Debug, PartialEq, Eq)]
@@ -87,7 +95,7 @@ impl Poller {
     }
 
     /// Asks once. What an earlier answer brought is acknowledged by this.
-    pub async fn ask(&self, inbox: &Inbox, wait: Duration) -> Answer {
+    pub async fn ask(&self, inbox: &Inbox, wait: Duration) -> Asked {
         let mut payload = json!({"timeout": wait.as_secs(), "limit": self.limit, "allowed_updates": ALLOWED});
         if self.dropping {
             // All but the last are forgotten; the next poll's offset lets go of that one too. `deleteWebhook` drops as well, but
@@ -96,11 +104,11 @@ impl Poller {
         } else if let Some(offset) = self.offset {
             payload["offset"] = json!(offset);
         }
-        inbox.telegram.poll("getUpdates", &payload).await
+        inbox.telegram.updates(&payload).await
     }
 
     /// Stores what came to a question asked at `began`; only then the offset moves.
-    pub async fn keep(&mut self, inbox: &Inbox, began: Timestamp, answer: Answer) -> Polled {
+    pub async fn keep(&mut self, inbox: &Inbox, began: Timestamp, answer: Asked) -> Polled {
         let polled = self.take(inbox, began, answer).await;
         if let Polled::Trouble { .. } = polled {
             self.doubt = true;
@@ -110,9 +118,9 @@ impl Poller {
         polled
     }
 
-    async fn take(&mut self, inbox: &Inbox, began: Timestamp, answer: Answer) -> Polled {
+    async fn take(&mut self, inbox: &Inbox, began: Timestamp, answer: Asked) -> Polled {
         let updates = match answer {
-            Answer::Ok(Value::Array(updates)) => updates,
+            Answer::Ok(updates) => updates,
             other => {
                 if matches!(other, Answer::Lost { .. } | Answer::Unreadable { .. }) {
                     self.limit = (self.limit / 2).max(1);
@@ -132,8 +140,7 @@ impl Poller {
             return Polled::Nothing;
         }
         // The highest of this batch, whatever came before: numbers restart at random after an idle week.
-        let Some(last) = updates.iter().filter_map(|update| update.get("update_id").and_then(Value::as_i64)).max()
-        else {
+        let Some(last) = updates.iter().flatten().map(|update| update.number.0).max() else {
             return Polled::Trouble {
                 why: "a poll was answered with updates that have no number".to_owned(),
                 wait: Duration::from_secs(3),
@@ -145,7 +152,10 @@ impl Poller {
             self.dropped();
             return Polled::Fresh(Vec::new());
         }
-        match inbox.accept(&updates).await {
+        let brought = updates.len();
+        let updates: Vec<_> = updates.into_iter().flatten().collect();
+        metrics::add(Counter::UpdatesPoison, brought - updates.len());
+        match inbox.accept(updates).await {
             Ok(mut fresh) => {
                 self.offset = Some(last.saturating_add(1));
                 if waited_long {
@@ -172,7 +182,7 @@ impl Poller {
     }
 }
 
-fn trouble(answer: &Answer) -> Polled {
+fn trouble(answer: &Asked) -> Polled {
     let (why, wait, needs_operator) = match answer {
         Answer::Refused(refusal) if refusal.code == 409 && refusal.says("webhook") => (
             "this bot has a webhook, so updates cannot be polled. Remove it (deleteWebhook, without dropping pending updates) or set telegram.receive = \"webhook\"".to_owned(),
@@ -197,7 +207,7 @@ fn trouble(answer: &Answer) -> Polled {
         Answer::Unreadable { status } => (format!("a poll was answered with something else, HTTP {status}"), 3, false),
         Answer::NotSent { detail } => (format!("Telegram cannot be reached: {detail}"), 3, false),
         Answer::Lost { detail } => (format!("a poll broke off: {detail}"), 1, false),
-        Answer::Ok(_) => ("a poll was answered without a list".to_owned(), 3, false),
+        Answer::Ok(_) => ("a poll worked".to_owned(), 0, false),
     };
     Polled::Trouble { why, wait: Duration::from_secs(wait), needs_operator }
 }

@@ -5,14 +5,13 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use super::update;
 use crate::ids::ChatId;
 
 /// What came back.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
-    /// `"ok": true`; the result as raw JSON, since newer servers answer with more than any library knows.
-    Ok(Value),
+pub enum Answer<T = Value> {
+    /// `"ok": true`; the result, mostly as raw JSON, since newer servers answer with more than any library knows.
+    Ok(T),
     /// `"ok": false`.
     Refused(Refusal),
     /// An answer that is not the Bot API's: a proxy's page, half a body that still parsed as nothing.
@@ -35,7 +34,7 @@ pub enum Answer {
 /// What stands where a token was.
 const HIDDEN: &str = "•••";
 
-impl Answer {
+impl<T> Answer<T> {
     /// The same with a token taken out of every word that may be logged or shown: whole, or without the bot's number.
     #[must_use]
     pub fn without(self, token: &str) -> Self {
@@ -90,12 +89,16 @@ struct Parameters {
 /// Reads a whole body that came with `status`.
 #[must_use]
 pub fn read(status: u16, body: &[u8]) -> Answer {
+    read_by(status, body, |result| match result {
+        Some(raw) => serde_json::from_str(raw.get()).ok(),
+        None => Some(Value::Null),
+    })
+}
+
+/// The same for a result that is read in another way; an answer whose result `by` cannot read is unreadable.
+pub(super) fn read_by<T>(status: u16, body: &[u8], by: impl FnOnce(Option<&RawValue>) -> Option<T>) -> Answer<T> {
     match serde_json::from_str::<Wire>(&String::from_utf8_lossy(body)) {
-        Ok(Wire { ok: true, result, .. }) => match result.map(|raw| update::result(&raw)) {
-            None => Answer::Ok(Value::Null),
-            Some(Some(value)) => Answer::Ok(value),
-            Some(None) => Answer::Unreadable { status },
-        },
+        Ok(Wire { ok: true, result, .. }) => by(result.as_deref()).map_or(Answer::Unreadable { status }, Answer::Ok),
         Ok(wire) => Answer::Refused(Refusal {
             code: wire.error_code.unwrap_or(status),
             description: wire.description.unwrap_or_default(),
@@ -114,7 +117,7 @@ mod tests {
     fn a_token_that_a_server_repeats_is_taken_out() {
         let token = "42:AAsecret_part";
         let said = |description: &str| {
-            Answer::Refused(Refusal { code: 404, description: description.into(), ..Refusal::default() })
+            Answer::<Value>::Refused(Refusal { code: 404, description: description.into(), ..Refusal::default() })
         };
         for (answer, shown) in [
             (said("no /bot42:AAsecret_part/getMe here"), said("no /bot•••/getMe here")),

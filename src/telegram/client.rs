@@ -9,7 +9,10 @@ use reqwest::{Client, redirect::Policy};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 
-use super::answer::{Answer, read};
+use super::{
+    answer::{Answer, read, read_by},
+    update::{self, Update},
+};
 use crate::clock::http_date;
 
 /// The longest answer that is read.
@@ -70,12 +73,13 @@ impl Telegram {
 
     /// Calls a method with a payload. No answer holds our token, whatever a server repeats of the address it was asked at.
     pub async fn call<P: Serialize + Sync>(&self, method: &str, payload: &P) -> Answer {
-        self.send(&self.calls, method, payload).await.without(self.token.expose_secret())
+        self.send(&self.calls, method, payload, read).await.without(self.token.expose_secret())
     }
 
-    /// Calls a method whose answer may take the server's long-poll time.
-    pub async fn poll<P: Serialize + Sync>(&self, method: &str, payload: &P) -> Answer {
-        self.send(&self.polls, method, payload).await.without(self.token.expose_secret())
+    /// Asks for updates, which may take the server's long-poll time; in the place of what is no update, nothing.
+    pub async fn updates<P: Serialize + Sync>(&self, payload: &P) -> Answer<Vec<Option<Update>>> {
+        let read = |status, body: &[u8]| read_by(status, body, |result| update::list(result?.get()));
+        self.send(&self.polls, "getUpdates", payload, read).await.without(self.token.expose_secret())
     }
 
     /// The server's own time as its answers tell it, in Unix seconds; `None` where it cannot be reached or does not say.
@@ -85,7 +89,13 @@ impl Telegram {
         response.headers().get("date")?.to_str().ok().and_then(http_date)
     }
 
-    async fn send<P: Serialize + Sync>(&self, client: &Client, method: &str, payload: &P) -> Answer {
+    async fn send<T, P: Serialize + Sync>(
+        &self,
+        client: &Client,
+        method: &str,
+        payload: &P,
+        read: impl FnOnce(u16, &[u8]) -> Answer<T>,
+    ) -> Answer<T> {
         let url = format!("{}/bot{}/{method}", self.base, self.token.expose_secret());
         let sent = client.post(url).json(payload).send().await;
         let mut response = match sent {

@@ -11,7 +11,7 @@ use crate::{
         attachment::{Attachment, clean_mime, clean_name},
         input::{Act, Chat, ChatKind, Input, Person, Reply},
     },
-    ids::{ChatId, Marker, MessageId, UpdateId, UserId},
+    ids::{ChatId, Marker, MessageId, UserId},
     telegram::button::Intent,
 };
 
@@ -69,20 +69,6 @@ const MEDIA: [(&str, &str); 18] = [
 
 /// Longer than any file id has been: a bound on what is kept of one.
 const FILE_ID_LIMIT: usize = 512;
-
-/// The number of an update and whose turn it is: the sender's number, or the chat's, or 0.
-///
-/// `None` when there is no number that fits: such an update cannot be acknowledged and is not one.
-#[must_use]
-pub fn envelope(update: &Value) -> Option<(UpdateId, i64)> {
-    let id = update.get("update_id").and_then(Value::as_i64)?;
-    let body = update.as_object()?.iter().find(|(key, value)| key.as_str() != "update_id" && value.is_object());
-    let lane = body.map_or(0, |(_, body)| {
-        let number = |path: &[&str]| walk(body, path).and_then(Value::as_i64);
-        number(&["from", "id"]).or_else(|| number(&["chat", "id"])).unwrap_or(0)
-    });
-    Some((UpdateId(id), lane))
-}
 
 /// Reads one update.
 #[must_use]
@@ -339,7 +325,6 @@ mod tests {
             "update_id": 9,
         });
         assert_eq!(act(&update), Act::Text { text: "завтра".into() });
-        assert_eq!(envelope(&update).unwrap().0, UpdateId(9));
     }
 
     #[test]
@@ -479,7 +464,7 @@ mod tests {
             json!({"update_id": 1, "my_chat_member": {"new_chat_member": {}}}),
             json!({"update_id": 1, "guest_message": {"text": "hi", "from": {"id": 3}}}),
         ] {
-            let _ = (decode(&update), envelope(&update));
+            let _ = decode(&update);
         }
     }
 }

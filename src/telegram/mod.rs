@@ -8,6 +8,7 @@ pub mod button;
 pub mod client;
 pub mod decode;
 pub mod files;
+mod ordered;
 pub mod render;
 pub mod update;
 pub mod verdict;

@@ -16,7 +16,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use secrecy::{ExposeSecret as _, SecretString};
-use serde_json::Value;
 use subtle::ConstantTimeEq as _;
 use tokio::{
     sync::{Semaphore, mpsc},
@@ -32,7 +31,7 @@ use crate::{
     },
     metrics::{Counter, count},
     store::inbox::Claimed,
-    telegram::{decode, update},
+    telegram::update::Update,
 };
 
 const SECRET: &str = "X-Telegram-Bot-Api-Secret-Token";
@@ -108,8 +107,7 @@ pub(super) async fn receive(State(web): State<Arc<Web>>, request: Request) -> Re
         Ok(body) => body,
         Err(status) => return (status, [(header::CONNECTION, "close")]).into_response(),
     };
-    let read = update::update(&String::from_utf8_lossy(&body));
-    let Some(update) = read.filter(|update| decode::envelope(update).is_some()) else {
+    let Some(update) = Update::read(&String::from_utf8_lossy(&body)) else {
         count(Counter::UpdatesPoison);
         tracing::warn!(body.bytes = body.len(), "a webhook request that is no update is acknowledged and dropped");
         return StatusCode::OK.into_response();
@@ -141,7 +139,7 @@ async fn body(request: Request) -> Result<Bytes, StatusCode> {
     reason = "a peer that hangs up must not keep a stored update from its handling: the task outlives the request, \
               is bounded by a semaphore, and the drain waits for its sender"
 )]
-async fn store(inbox: &Inbox, hook: &Hook, update: Value) -> bool {
+async fn store(inbox: &Inbox, hook: &Hook, update: Update) -> bool {
     // No sender: the service drains. No place: the database does not keep up.
     let (Some(rows), Ok(place)) = (hook.rows.upgrade(), Arc::clone(&hook.room).try_acquire_owned()) else {
         return false;
@@ -151,7 +149,7 @@ async fn store(inbox: &Inbox, hook: &Hook, update: Value) -> bool {
         let _place = place;
         let began = inbox.clock.now();
         let waited_long = doubt.is_on(began);
-        match inbox.accept(&[update]).await {
+        match inbox.accept(vec![update]).await {
             Ok(mut fresh) => {
                 if waited_long {
                     date_back(&mut fresh, began);

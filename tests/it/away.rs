@@ -4,6 +4,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Value, json};
+use zayavka::telegram::update::Update;
 
 use crate::{
     databases::on_both,
@@ -16,6 +17,10 @@ const AWAY: &str = "недоступен";
 /// How often somebody was told that the bot was away.
 async fn nudges(world: &World, user: i64) -> usize {
     world.said(user).await.iter().filter(|text| text.contains(AWAY)).count()
+}
+
+fn update(sent: &Value) -> Update {
+    Update::try_from(sent).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn message(update: i64, user: i64, text: &str) -> Value {
@@ -160,7 +165,7 @@ on_both! {
         // A process stored all of it and died.
         let mut updates: Vec<_> = (1..=400).map(|n| message(n, ANNA, &format!("слово {n}"))).collect();
         updates.push(message(401, BORIS, "/help"));
-        world.app().inbox.accept(&updates).await.unwrap_or_else(|error| panic!("{error}"));
+        world.app().inbox.accept(updates.iter().map(update).collect()).await.unwrap_or_else(|error| panic!("{error}"));
         world.clock.advance(Duration::from_secs(31));
         let claimed = world.app().inbox.claim_left_over(HashSet::new(), 256).await.unwrap_or_default();
         assert!(claimed.iter().any(|row| row.lane == BORIS), "his first row is among the first taken");
@@ -176,7 +181,8 @@ on_both! {
     async fn numbers_that_start_again_are_new_updates_and_repeats_are_not(db: Database) {
         let mut world = World::new(db).await;
         let inbox = world.app().inbox.clone();
-        let accept = async |update: Value| inbox.accept(&[update]).await.unwrap_or_else(|error| panic!("{error}")).len();
+        let accept =
+            async |sent: Value| inbox.accept(vec![update(&sent)]).await.unwrap_or_else(|error| panic!("{error}")).len();
         assert_eq!(accept(message(5_000, ANNA, "/help")).await, 1);
         assert_eq!(accept(message(5_000, ANNA, "/help")).await, 0, "a repeat");
         assert_eq!(accept(message(5_000, ANNA, "/status")).await, 1, "the number came again with other content");

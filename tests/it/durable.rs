@@ -27,7 +27,7 @@ use zayavka::{
     },
 };
 
-use crate::databases::{Database, Kind, run};
+use crate::databases::{Database, Kind, on_both, run};
 
 const NOW: Timestamp = Timestamp(1_796_030_962_000);
 
@@ -37,12 +37,18 @@ async fn prepared(db: &Database) -> Store {
     store
 }
 
+fn arrivals(numbers: impl IntoIterator<Item = i64>) -> Arrivals {
+    let arrival = |number: i64| {
+        let content = json!({ "update_id": number, "message": { "text": "x".repeat(2_000) } });
+        Arrival::new(BotId(1), UpdateId(number), content.to_string(), number)
+    };
+    let lease_until = NOW.plus(Duration::from_secs(30));
+    Arrivals { updates: numbers.into_iter().map(arrival).collect(), at: NOW, lease_until }
+}
+
 /// Stores an update, as the webhook does. Its number when it is acknowledged.
 async fn bring(store: &Store, number: i64) -> Option<i64> {
-    let content = json!({ "update_id": number, "message": { "text": "x".repeat(2_000) } });
-    let updates = vec![Arrival::new(BotId(1), UpdateId(number), &content, number)];
-    let lease_until = NOW.plus(Duration::from_secs(30));
-    store.accept(Arrivals { updates, at: NOW, lease_until }).await.ok().map(|_| number)
+    store.accept(arrivals([number])).await.ok().map(|_| number)
 }
 
 /// Stores something that is no update, as all else does.
@@ -162,4 +168,27 @@ async fn of_two_in_each_others_way_both_get_through() {
         two.close().await;
     })
     .await;
+}
+
+on_both! {
+    /// Whoever brought an update handles the row that it was told: another one's would be marked done instead.
+    async fn each_fresh_update_comes_back_with_its_own_row_among_repeats(db: Database) {
+        let store = prepared(&db).await;
+        let mut known = BTreeSet::new();
+        // Parts of all sizes: new ones alone, repeats alone, repeats before, between and after new ones, one twice in a part.
+        for (first, count, step) in [(1, 1, 1), (1, 1, 1), (1, 3, 1), (10, 100, 1), (5, 120, 7), (1, 256, 1), (200, 700, 3), (890, 9, 1), (0, 300, 5)] {
+            let numbers: Vec<i64> = (0..count).map(|n| first + n * step).collect();
+            let groups = numbers.chunks(90).map(|part| arrivals(part.iter().copied().chain(part.first().copied())));
+            let stored = join_all(groups.map(|group| store.accept(group))).await;
+            for fresh in stored.into_iter().flat_map(Result::unwrap) {
+                let row = inbox::Entity::find_by_id(fresh.row).one(store.reader()).await.unwrap().unwrap();
+                assert_eq!((row.update_id, row.payload), (fresh.update.0, Some(fresh.payload)));
+                assert!(known.insert(fresh.update.0), "{} came back twice", fresh.update.0);
+            }
+            assert!(numbers.iter().all(|number| known.contains(number)), "all of {numbers:?} are stored");
+        }
+        let rows = inbox::Entity::find().all(store.reader()).await.unwrap();
+        assert_eq!(rows.len(), known.len());
+        store.close().await;
+    }
 }

@@ -3,11 +3,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use zayavka::{
     domain::operation::State,
     inbox::Ended,
     metrics::{Counter, counted},
+    telegram::update::Update,
 };
 
 use crate::{
@@ -16,10 +17,11 @@ use crate::{
 };
 
 /// The updates that wait, as Telegram would hand them out; they stay there.
-async fn waiting(world: &World) -> Vec<Value> {
+async fn waiting(world: &World) -> Vec<Update> {
     let path = format!("/bot{}/getUpdates", world.token());
     let (_, answer) = world.call(reqwest::Method::POST, &path, json!({})).await;
-    answer["result"].as_array().cloned().unwrap_or_default()
+    let updates = answer["result"].as_array().into_iter().flatten();
+    updates.map(|update| Update::try_from(update).unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
 on_both! {
@@ -32,7 +34,7 @@ on_both! {
         }
         let other = world.replica().await;
         let updates = waiting(&world).await;
-        let (one, two) = tokio::join!(world.app().inbox.accept(&updates), other.app.inbox.accept(&updates));
+        let (one, two) = tokio::join!(world.app().inbox.accept(updates.clone()), other.app.inbox.accept(updates));
         let (one, two) = (one.unwrap_or_default(), two.unwrap_or_default());
         assert!(one.len() + two.len() >= 5, "each is stored and claimed by one: {} {}", one.len(), two.len());
         assert!(one.iter().all(|row| two.iter().all(|twin| twin.row != row.row)));
@@ -69,7 +71,7 @@ on_both! {
         for mark in &marks {
             world.act(OWNER, "text", json!({ "text": format!("/link {mark} {number} без ключа"), "chat": STAFF })).await;
         }
-        let rows = world.app().inbox.accept(&waiting(&world).await).await.unwrap_or_default();
+        let rows = world.app().inbox.accept(waiting(&world).await).await.unwrap_or_default();
         for row in &rows {
             world.app().inbox.handle(row).await;
         }
@@ -90,7 +92,7 @@ on_both! {
         let summary = world.message_with(ANNA, SUBMIT).await;
         world.press(ANNA, summary, SUBMIT).await;
         let other = world.replica().await;
-        let rows = world.app().inbox.accept(&waiting(&world).await).await.unwrap_or_default();
+        let rows = world.app().inbox.accept(waiting(&world).await).await.unwrap_or_default();
         for row in &rows {
             // As after a lease that ended too early: both hold the same claim.
             let (one, two) = tokio::join!(world.app().inbox.handle(row), other.app.inbox.handle(row));
@@ -140,7 +142,7 @@ on_both! {
         let first = world.press(ANNA, summary, SUBMIT).await;
         let second = world.press(ANNA, summary, SUBMIT).await;
         let other = world.replica().await;
-        let rows = world.app().inbox.accept(&waiting(&world).await).await.unwrap_or_default();
+        let rows = world.app().inbox.accept(waiting(&world).await).await.unwrap_or_default();
         let taps: Vec<_> = rows.iter().filter(|row| row.payload.contains("callback_query")).collect();
         assert_eq!(taps.len(), 2);
         let (one, two) = tokio::join!(world.app().inbox.handle(taps[0]), other.app.inbox.handle(taps[1]));
@@ -164,7 +166,7 @@ on_both! {
             world.act(user, "text", json!({ "chat": STAFF, "text": command })).await;
         }
         let other = world.replica().await;
-        let rows = world.app().inbox.accept(&waiting(&world).await).await.unwrap_or_default();
+        let rows = world.app().inbox.accept(waiting(&world).await).await.unwrap_or_default();
         let words: Vec<_> = rows.iter().filter(|row| row.payload.contains(&marker)).collect();
         assert_eq!(words.len(), 2);
         let (one, two) = tokio::join!(world.app().inbox.handle(words[0]), other.app.inbox.handle(words[1]));
@@ -214,7 +216,7 @@ on_both! {
         world.fault(json!({ "on": "answerCallbackQuery", "do": "hold" })).await;
         let summary = world.message_with(ANNA, SUBMIT).await;
         let tap = world.press(ANNA, summary, SUBMIT).await;
-        let rows = world.app().inbox.accept(&waiting(&world).await).await.unwrap_or_default();
+        let rows = world.app().inbox.accept(waiting(&world).await).await.unwrap_or_default();
         let handling = async { world.app().handle(rows).await };
         let watching = async {
             world.until("the answer to the tap", async |world| {
@@ -238,7 +240,7 @@ on_both! {
         world.fault(json!({ "on": "POST /tickets", "do": "hold" })).await;
         let summary = world.message_with(ANNA, SUBMIT).await;
         let tap = world.press(ANNA, summary, SUBMIT).await;
-        let rows = world.app().inbox.accept(&waiting(&world).await).await.unwrap_or_default();
+        let rows = world.app().inbox.accept(waiting(&world).await).await.unwrap_or_default();
         let handling = async { world.app().handle(rows).await };
         let watching = async {
             world.until("the request", async |world| !world.calls("crm", "POST /tickets").await.is_empty()).await;

@@ -239,7 +239,7 @@ async fn second_poller(client: &Telegram, listen: u64, waiting: u64, found: &mut
     if waiting > 0 {
         return found.look("updates", format!("{waiting} wait and nobody takes them"));
     }
-    match client.poll("getUpdates", &json!({"timeout": listen, "limit": 1})).await {
+    match client.updates(&json!({"timeout": listen, "limit": 1})).await {
         Answer::Ok(_) => found.well("updates", format!("nobody else polled for {listen} seconds")),
         Answer::Refused(refusal) if refusal.code == 409 => {
             let hint = "stop the other process, or give this one a token of its own";
@@ -280,7 +280,7 @@ async fn crm(config: &Config, checked: Checked, store: Option<Store>, found: &mu
     }
 }
 
-fn cannot(answer: &Answer) -> String {
+fn cannot<T>(answer: &Answer<T>) -> String {
     match answer {
         Answer::Refused(refusal) => format!("Telegram refused: {} {}", refusal.code, refusal.description),
         Answer::Unreadable { status } => format!("something else answered in Telegram's place, HTTP {status}"),
