@@ -9,6 +9,10 @@ use std::{fmt, sync::Arc};
 pub trait Watcher: Send + Sync {
     /// Called in the order the points are reached; `false` means that nothing after this point happens.
     fn lives_past(&self, point: &'static str) -> bool;
+
+    /// Called with the text of each statement that the database was asked, once it has answered; what begins and ends
+    /// transactions is not told.
+    fn asked(&self, _statement: &str) {}
 }
 
 /// The points of one process; cheap to clone.
@@ -28,6 +32,21 @@ impl Points {
             && !watcher.lives_past(point)
         {
             std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Points {
+    /// Whether anybody watches.
+    #[must_use]
+    pub fn are_watched(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Tells of a statement that the database was asked.
+    pub fn asked(&self, statement: &str) {
+        if let Some(watcher) = &self.0 {
+            watcher.asked(statement);
         }
     }
 }

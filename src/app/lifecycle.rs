@@ -19,7 +19,7 @@ use crate::{
     config::Config,
     ids::OperationId,
     inbox::{Ended, Inbox, lanes::Lanes},
-    store::inbox::Claimed,
+    store::{StoreError, inbox::Claimed},
     web::{self, Web},
     worker::{Learnt, Worker},
 };
@@ -273,7 +273,8 @@ async fn work(
         // A tap is answered before its call begins; one whose answer was waited for in vain begins all the same.
         let left = worker.left_begun(if draining { None } else { Some(now) });
         for id in left.into_iter().take(worker.concurrency.saturating_sub(running.len())) {
-            running.spawn(go_on(Arc::clone(&worker), id));
+            let worker = Arc::clone(&worker);
+            running.spawn(async move { told(id, worker.go_on_unnamed(id).await) });
         }
         if draining && running.is_empty() {
             return;
@@ -300,7 +301,10 @@ async fn work(
         tokio::select! {
             // What was found due has taken hands since `room` was counted.
             named = to_send.recv(), if open && running.len() < worker.concurrency => match named {
-                Some(id) => drop(running.spawn(go_on(Arc::clone(&worker), id))),
+                Some(id) => {
+                    let worker = Arc::clone(&worker);
+                    running.spawn(async move { told(id, worker.go_on(id).await) });
+                }
                 None => open = false,
             },
             Some(ended) = running.join_next() => {
@@ -325,8 +329,8 @@ async fn work(
     }
 }
 
-async fn go_on(worker: Arc<Worker>, id: OperationId) -> Learnt {
-    worker.go_on(id).await.unwrap_or_else(|error| {
+fn told(id: OperationId, learnt: Result<Learnt, StoreError>) -> Learnt {
+    learnt.unwrap_or_else(|error| {
         tracing::warn!(operation.id = %id, %error, "an operation could not be worked on at once; it falls due by itself");
         Learnt::News
     })

@@ -15,9 +15,9 @@ use crate::{
     ids::{ConfirmVersion, DraftId, ExternalKey, Marker, OperationId},
     metrics,
     store::{
-        StoreError, drafts, journal,
-        operations::{self, Stored},
-        settings, slots,
+        Confirming, StoreError, confirming, drafts, journal,
+        operations::{self, Fresh, Stored},
+        outbox, settings, slots,
     },
 };
 
@@ -37,11 +37,16 @@ impl Visit<'_> {
         version: ConfirmVersion,
     ) -> Result<Handled, StoreError> {
         let toast = |key| Ok(Handled::toast(self.text(key, &[])));
-        let Some(mut draft) = drafts::load(self.tx.as_ref(), id).await? else { return toast(Key::TapGone) };
+        let (db, bot, since) = (self.tx.as_ref(), self.dialog.bot, self.now.minus(HOUR));
+        let Some(Confirming { mut draft, recent, paused }) = confirming(db, id, bot, self.user(), since).await? else {
+            return toast(Key::TapGone);
+        };
         if draft.user != self.user() {
             return toast(Key::TapForeign);
         }
-        if let Some(stored) = operations::by_draft_version(self.tx.as_ref(), id, version).await? {
+        // A draft is closed with the operation of its version, and opened again only for the next one.
+        let is_unsent = draft.is_open() && draft.version == version;
+        if !is_unsent && let Some(stored) = operations::by_draft_version(db, id, version).await? {
             let (operation, by) = (Some(stored.operation.id), Some(self.user()));
             journal::note(self.tx.as_ref(), operation, journal::TAPPED_AGAIN, by, None, self.now).await?;
             metrics::count(metrics::Counter::TapsRepeated);
@@ -62,8 +67,6 @@ impl Visit<'_> {
         if draft.version != version || was != revision {
             return toast(Key::TapFormChanged);
         }
-        let since = self.now.minus(HOUR);
-        let recent = operations::submitted_since(self.tx.as_ref(), self.dialog.bot, self.user(), since).await?;
         if recent >= self.dialog.limits.submissions_per_hour {
             return toast(Key::DialogHourlyLimit);
         }
@@ -77,20 +80,23 @@ impl Visit<'_> {
                 return toast(Key::TapSlotTaken);
             }
         };
-        let stored = self.operation(&draft, &form, slot)?;
-        let operation = stored.operation.id;
-        if !operations::insert_once(self.tx.as_ref(), &stored, self.now).await? {
+        let waiting = Fresh::confirmed(self.operation(&draft, &form, slot)?);
+        // Nothing begins while sending is paused.
+        let begun = if paused { None } else { self.dialog.starter.begin(&waiting, self.now)? };
+        let (fresh, begun) = begun.map_or((waiting, false), |begun| (begun, true));
+        let operation = fresh.stored.operation.id;
+        if !operations::insert(self.tx.as_ref(), &fresh, self.now).await? {
             // Another replica confirmed it between our look and our write; its transaction stands, ours must not.
             return Err(StoreError::Stale("operations"));
         }
         draft.submit();
         drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;
         // What is under way already has an outcome in a moment, most often: one message instead of two.
-        let begun = self.dialog.starter.begin(self.tx, &stored).await?;
-        self.show_card(operation, if begun { self.now.plus(CARD_GRACE) } else { self.now }).await?;
-        // Nothing begins while sending is paused.
-        let key = if !begun && self.is_paused().await? { Key::TapAcceptedPaused } else { Key::TapAccepted };
-        Ok(Handled { toast: Some(self.text(key, &[])), send_now: vec![operation] })
+        let due_at = if begun { self.now.plus(CARD_GRACE) } else { self.now };
+        outbox::put_first(self.tx.as_ref(), &self.card(operation), self.now, due_at).await?;
+        let key = if paused { Key::TapAcceptedPaused } else { Key::TapAccepted };
+        let history = fresh.history.into_iter().map(|entry| (operation, entry)).collect();
+        Ok(Handled { toast: Some(self.text(key, &[])), send_now: vec![operation], history, waits: begun })
     }
 
     /// What a further tap is told: where the version it confirmed stands. One that ended without a ticket may have been

@@ -27,7 +27,7 @@ use crate::{
         notice::{Notice, NoticeKind, Words},
         operation::Policy,
     },
-    ids::{BotId, ChatId, UserId},
+    ids::{BotId, ChatId, OperationId, UserId},
     store::{
         StoreError, Tx, backlog, cases,
         operations::{self, Author, Starter},
@@ -242,8 +242,12 @@ impl Visit<'_> {
     }
 
     /// Shows where an operation stands, from `due_at` on or as soon as there is more to say.
-    async fn show_card(&self, operation: crate::ids::OperationId, due_at: Timestamp) -> Result<(), StoreError> {
-        let letter = Letter {
+    async fn show_card(&self, operation: OperationId, due_at: Timestamp) -> Result<(), StoreError> {
+        outbox::put_at(self.tx.as_ref(), &self.card(operation), self.now, due_at).await
+    }
+
+    fn card(&self, operation: OperationId) -> Letter {
+        Letter {
             bot: self.dialog.bot,
             chat: self.chat,
             thread: None,
@@ -252,7 +256,6 @@ impl Visit<'_> {
             operation: Some(operation),
             notice: Notice::Card { operation },
             on_unknown: self.dialog.author.on_unknown.of(NoticeKind::Card),
-        };
-        outbox::put_at(self.tx.as_ref(), &letter, self.now, due_at).await
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! What a person did, as far as it concerns us: everything that can arrive, in one list.
 
-use super::attachment::Attachment;
+use super::{attachment::Attachment, operation::Entry};
 use crate::{
     clock::Timestamp,
-    ids::{ChatId, Marker, MessageId, UserId},
+    ids::{ChatId, Marker, MessageId, OperationId, UserId},
 };
 
 /// One update, read.
@@ -135,7 +135,11 @@ pub struct Handled {
     /// The answer to a tap; a tap without words is answered all the same.
     pub toast: Option<String>,
     /// Operations a worker should look at without waiting for its turn.
-    pub send_now: Vec<crate::ids::OperationId>,
+    pub send_now: Vec<OperationId>,
+    /// What is to be written of operations into the history, in this order, before the transaction is stored.
+    pub history: Vec<(OperationId, Entry)>,
+    /// What was said, if anything, waits for a moment of its own: nothing leaves with the commit.
+    pub waits: bool,
 }
 
 impl Handled {

@@ -211,10 +211,13 @@ impl Inbox {
                         }
                         return Ok(None);
                     }
-                    let handled = routes.run(Arc::clone(&tx), input).await?;
-                    journal::caused(tx.as_ref(), &handled.send_now, update_id, number, now).await?;
-                    let afterwards = match chat {
-                        Some(chat) => herald.take(&tx, chat).await?,
+                    let mut handled = routes.run(Arc::clone(&tx), input).await?;
+                    let caused =
+                        handled.send_now.iter().map(|operation| (*operation, journal::caused(update_id, number)));
+                    handled.history.extend(caused);
+                    journal::append_all(tx.as_ref(), &handled.history, now).await?;
+                    let afterwards = match chat.filter(|_| !handled.waits) {
+                        Some(chat) => herald.take(&tx, chat, None).await?,
                         None => None,
                     };
                     Ok(Some((handled, afterwards)))

@@ -115,8 +115,24 @@ impl Outbox {
     /// Stores how a call ended; an answer counts even when the row moved meanwhile. What follows is claimed with it.
     async fn conclude(self: &Arc<Self>, tx: &Tx, row: &Row, ending: &Ending) -> Result<Option<Box<Taken>>, StoreError> {
         let (db, now) = (tx.as_ref(), self.clock.now());
-        let Some(before) = outbox::load(db, row.id).await? else { return Ok(None) };
-        let lane = lanes::hold(db, self.bot, before.chat).await?;
+        // A private chat keeps its number, and a row that was claimed changes through its one door only: what was read with
+        // the claim stands, or the row has moved on.
+        let mut advanced = None;
+        let (before, lane) = if row.chat.0 > 0 && matches!(ending.event, Event::Done { .. }) {
+            let lane = lanes::hold(db, self.bot, row.chat).await?;
+            let done = outbox::advance_held(db, row.clone(), None, &ending.event, now, &self.policy).await?;
+            if matches!(done, Advanced::Moved(_)) {
+                advanced = Some(done);
+                (row.clone(), lane)
+            } else {
+                let Some(before) = outbox::load(db, row.id).await? else { return Ok(None) };
+                (before, lane)
+            }
+        } else {
+            let Some(before) = outbox::load(db, row.id).await? else { return Ok(None) };
+            let lane = lanes::hold(db, self.bot, before.chat).await?;
+            (before, lane)
+        };
         if let (Some(name), Some(card)) = (&row.card, ending.known) {
             if ending.edit {
                 // An answer that comes late does not tell what calls after its own have made of the card.
@@ -127,7 +143,10 @@ impl Outbox {
                 cards::put(db, name, self.bot, card, now).await?;
             }
         }
-        let advanced = outbox::advance_held(db, before.clone(), None, &ending.event, now, &self.policy).await?;
+        let advanced = match advanced {
+            Some(advanced) => advanced,
+            None => outbox::advance_held(db, before.clone(), None, &ending.event, now, &self.policy).await?,
+        };
         match advanced {
             Advanced::Moved(after) => {
                 if ending.astray {
@@ -151,7 +170,7 @@ impl Outbox {
             let chat = lanes::today(db, self.bot, before.chat).await?;
             return Ok(self.take_apart(tx, chat, now).await?.and_then(|took| took.call));
         };
-        let took = self.take_held_apart(tx, lane, now).await?.unwrap_or_default();
+        let took = self.take_held_apart(tx, lane, None, now).await?.unwrap_or_default();
         if !took.lane_knows {
             lanes::refresh(db, self.bot, before.chat).await?;
         }

@@ -28,7 +28,7 @@ use crate::{
     ids::{BotId, ChatId},
     store::{
         Store, StoreError, Tx, apart, lanes,
-        outbox::{AfterCommit, Herald, STAFF},
+        outbox::{AfterCommit, Herald, STAFF, Said},
         pace,
     },
     telegram::Telegram,
@@ -215,15 +215,35 @@ impl Outbox {
         apart(tx, move |point| async move { outbox.take(&point, chat, now).await }.boxed()).await
     }
 
-    /// The same for who holds the lane already.
+    /// The same for who holds the lane already, and has perhaps said something there.
     async fn take_held_apart(
         self: &Arc<Self>,
         tx: &Tx,
         lane: lanes::Lane,
+        said: Option<Said>,
         now: Timestamp,
     ) -> Result<Option<take::Took>, StoreError> {
         let outbox = Arc::clone(self);
-        apart(tx, move |point| async move { outbox.take_held(&point, &lane, now).await }.boxed()).await
+        apart(tx, move |point| async move { outbox.take_held(&point, &lane, said, now).await }.boxed()).await
+    }
+
+    /// Claims what the transaction has just said in a chat, or writes that it is to be said.
+    async fn take_said(
+        self: &Arc<Self>,
+        tx: &Tx,
+        said: Said,
+        now: Timestamp,
+    ) -> Result<Option<take::Took>, StoreError> {
+        if said.lane.due_at.is_none_or(|at| at > now) {
+            said.settle(tx.as_ref(), true).await?;
+            return Ok(None);
+        }
+        let took = self.take_held_apart(tx, said.lane.clone(), Some(said.clone()), now).await?;
+        if took.as_ref().is_none_or(|took| !took.moved) {
+            let lane_knows = took.as_ref().is_some_and(|took| took.lane_knows);
+            said.settle(tx.as_ref(), !lane_knows).await?;
+        }
+        Ok(took)
     }
 
     /// Finds messages that no lane waits for, as a release before this one leaves them, and lets their lanes wait.
@@ -262,22 +282,32 @@ fn alive(outbox: &Weak<Outbox>) -> Result<Arc<Outbox>, StoreError> {
 pub struct AtCommit(pub Weak<Outbox>);
 
 impl Herald for AtCommit {
-    fn take<'a>(&'a self, tx: &'a Tx, chat: ChatId) -> BoxFuture<'a, Result<Option<AfterCommit>, StoreError>> {
+    fn take<'a>(
+        &'a self,
+        tx: &'a Tx,
+        chat: ChatId,
+        said: Option<Said>,
+    ) -> BoxFuture<'a, Result<Option<AfterCommit>, StoreError>> {
         async move {
             let outbox = alive(&self.0)?;
-            if !outbox.queue.may_follow() {
+            let slot = if outbox.queue.may_follow() { outbox.queue.slot() } else { None };
+            let Some(slot) = slot else {
+                if let Some(said) = said {
+                    said.settle(tx.as_ref(), true).await?;
+                }
                 return Ok(None);
-            }
-            let Some(slot) = outbox.queue.slot() else { return Ok(None) };
+            };
             let queue = Arc::clone(&outbox.queue);
             let now = outbox.clock.now();
-            let took = if chat == STAFF {
+            let took = if let Some(said) = said {
+                outbox.take_said(tx, said, now).await?
+            } else if chat == STAFF {
                 outbox.take_apart(tx, chat, now).await?
             } else {
                 // Most often there is nothing to be said at once.
                 let lane = lanes::grab(tx.as_ref(), outbox.bot, chat).await?;
                 let Some(lane) = lane.filter(|lane| lane.due_at.is_some_and(|at| at <= now)) else { return Ok(None) };
-                outbox.take_held_apart(tx, lane, now).await?
+                outbox.take_held_apart(tx, lane, None, now).await?
             };
             Ok(took
                 .and_then(|took| took.call)

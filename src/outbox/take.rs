@@ -16,12 +16,13 @@ use crate::{
         review::Hindrance,
         text::{LONGEST, cut},
     },
-    ids::{ChatId, UserId},
+    ids::ChatId,
     store::{
         StoreError, Tx, cards, lanes,
         lanes::Lane,
-        outbox::{self, Advanced, Row, STAFF},
-        pace, people,
+        operations::Stored,
+        outbox::{self, Advanced, Open, Row, STAFF, Said},
+        pace,
     },
     telegram::render,
 };
@@ -85,27 +86,38 @@ impl Outbox {
             lanes::hand_over(db, self.bot, STAFF, chat, self.roster.now().thread, now).await?;
         }
         match lanes::grab(db, self.bot, chat).await? {
-            Some(lane) => self.take_held(tx, &lane, now).await,
+            Some(lane) => self.take_held(tx, &lane, None, now).await,
             None => Ok(busy),
         }
     }
 
-    /// The same for who holds the lane already.
-    pub(super) async fn take_held(&self, tx: &Tx, lane: &Lane, now: Timestamp) -> Result<Took, StoreError> {
+    /// The same for who holds the lane already; what this transaction has said there itself is not read again.
+    pub(super) async fn take_held(
+        &self,
+        tx: &Tx,
+        lane: &Lane,
+        said: Option<Said>,
+        now: Timestamp,
+    ) -> Result<Took, StoreError> {
         let (db, chat) = (tx.as_ref(), lane.chat);
+        let (mut known, about) = said.map_or((None, None), |said| (said.first, said.operation));
         let mut took = Took::default();
         for _ in 0..STEPS {
-            let Some(row) = outbox::first_open(db, self.bot, chat).await? else {
+            let first = match known.take() {
+                Some(open) => Some(open),
+                None => outbox::first(db, self.bot, chat).await?,
+            };
+            let Some(open) = first else {
                 lanes::set_due(db, self.bot, chat, None).await?;
                 took.lane_knows = true;
                 return Ok(took);
             };
-            let waits = row.delivery.due_at().filter(|at| *at > now);
-            let claim = match (&row.delivery.state, waits) {
+            let waits = open.row.delivery.due_at().filter(|at| *at > now);
+            let claim = match (&open.row.delivery.state, waits) {
                 (_, Some(at)) => Claim::Until(at),
-                (delivery::State::Sending { .. }, None) => self.end(tx, row, &[Event::LeaseEnded], now).await?,
-                (delivery::State::Unknown { .. }, None) => self.pause_over(tx, row, now).await?,
-                _ => self.claim(tx, lane, row, now).await?,
+                (delivery::State::Sending { .. }, None) => self.end(tx, open.row, &[Event::LeaseEnded], now).await?,
+                (delivery::State::Unknown { .. }, None) => self.pause_over(tx, open.row, now).await?,
+                _ => self.claim(tx, lane, open, about.as_ref(), now).await?,
             };
             match claim {
                 Claim::Ended => took.moved = true,
@@ -160,9 +172,17 @@ impl Outbox {
         Ok(Claim::Ended)
     }
 
-    async fn claim(&self, tx: &Tx, lane: &Lane, row: Row, now: Timestamp) -> Result<Claim, StoreError> {
+    async fn claim(
+        &self,
+        tx: &Tx,
+        lane: &Lane,
+        open: Open,
+        about: Option<&Stored>,
+        now: Timestamp,
+    ) -> Result<Claim, StoreError> {
         let (db, chat) = (tx.as_ref(), lane.chat);
-        if outbox::is_overtaken(db, &row).await? {
+        let Open { row, overtaken, reachable, card } = open;
+        if overtaken {
             if row.delivery.repeats > 0 {
                 // The newer row's first message is the repeat that was recorded here and not made.
                 outbox::hand_on_repeats(db, &row).await?;
@@ -170,7 +190,7 @@ impl Outbox {
             return self.end(tx, row, &[Event::Overtaken], now).await;
         }
         // A private chat has its person's number.
-        if chat.0 > 0 && !people::is_reachable(db, self.bot, UserId(chat.0)).await? {
+        if chat.0 > 0 && !reachable {
             if row.operation.is_some() {
                 self.alert(tx, &row, Hindrance::ClientAway, "", now).await?;
             }
@@ -193,15 +213,12 @@ impl Outbox {
         if let Some(at) = Some(overall.hold_until).filter(|at| *at > now).max(paced) {
             return Ok(Claim::BotUntil(at));
         }
-        let edit = match &row.card {
-            Some(card) => cards::find(db, card).await?.filter(|card| card.chat == chat),
-            None => None,
-        };
+        let edit = card.filter(|card| card.chat == chat);
         let kind = if edit.is_some() { Kind::Edit } else { new_kind(&row) };
         // Worded here: whatever changes from now on waits for this lane, finds the row claimed and writes another one.
         let worded = match (&row.notice, &edit) {
             (Notice::InPlace(_), None) => Worded::Nothing("its message is gone"),
-            _ => word(self, db, &row, now).await?,
+            _ => word(self, db, &row, about, now).await?,
         };
         let row = self.advance(tx, row, Some(kind), &Event::Claimed { lease_end }, now).await?;
         let attempt = row.delivery.attempts;

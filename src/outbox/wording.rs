@@ -13,6 +13,7 @@ use crate::{
         notice::{Alert, Notice, Words},
         operation::State,
     },
+    ids::OperationId,
     store::{
         Db, StoreError, drafts,
         operations::{self, Stored},
@@ -30,11 +31,18 @@ pub(super) enum Worded {
     Nothing(&'static str),
 }
 
-pub(super) async fn word(outbox: &Outbox, db: &Db, row: &Row, now: Timestamp) -> Result<Worded, StoreError> {
+/// `about` is the operation that this transaction has just written, if it has.
+pub(super) async fn word(
+    outbox: &Outbox,
+    db: &Db,
+    row: &Row,
+    about: Option<&Stored>,
+    now: Timestamp,
+) -> Result<Worded, StoreError> {
     let staff_lang = outbox.texts.lang(None);
     Ok(match &row.notice {
         Notice::Words(words) | Notice::InPlace(words) => Worded::Say(words.clone()),
-        Notice::Card { operation } => match operations::load(db, *operation).await? {
+        Notice::Card { operation } => match known(db, about, *operation).await? {
             Some(stored) => Worded::Say(card(outbox, db, &stored, now).await?),
             None => Worded::Nothing("the operation is gone"),
         },
@@ -56,6 +64,13 @@ pub(super) async fn word(outbox: &Outbox, db: &Db, row: &Row, now: Timestamp) ->
         }
         Notice::Alert { about } => Worded::Say(Words::plain(alert(&outbox.texts, staff_lang, about))),
     })
+}
+
+async fn known(db: &Db, about: Option<&Stored>, operation: OperationId) -> Result<Option<Stored>, StoreError> {
+    match about.filter(|stored| stored.operation.id == operation) {
+        Some(stored) => Ok(Some(stored.clone())),
+        None => operations::load(db, operation).await,
+    }
 }
 
 async fn card(outbox: &Outbox, db: &Db, stored: &Stored, now: Timestamp) -> Result<Words, StoreError> {

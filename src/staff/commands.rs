@@ -159,7 +159,7 @@ impl Shift<'_> {
         let (ruling, go_on) = self.staff.act(self.tx, self.actor, target, None, deed, self.now).await?;
         let words = self.staff.ruling_words(self.tx, self.lang, target, &ruling).await?;
         self.say(words).await?;
-        Ok(Handled { toast: None, send_now: go_on.into_iter().collect() })
+        Ok(Handled { send_now: go_on.into_iter().collect(), ..Handled::default() })
     }
 
     /// The case a deed is about, with the rest of the command; `None` when the answer has been said already.

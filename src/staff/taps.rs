@@ -55,6 +55,6 @@ impl Shift<'_> {
     async fn tapped(&self, target: &Target, rev: i64, deed: &Deed) -> Result<Handled, StoreError> {
         let (ruling, go_on) = self.staff.act(self.tx, self.actor, target, Some(rev), deed, self.now).await?;
         let words = self.staff.ruling_words(self.tx, self.lang, target, &ruling).await?;
-        Ok(Handled { toast: Some(words), send_now: go_on.into_iter().collect() })
+        Ok(Handled { send_now: go_on.into_iter().collect(), ..Handled::toast(words) })
     }
 }

@@ -7,7 +7,11 @@ use sea_orm::{
     sea_query::{Expr, ExprTrait as _},
 };
 
-use super::{StoreError, entity::drafts, to_json};
+use super::{
+    StoreError,
+    entity::{drafts, is, is_not, is_one_of},
+    to_json,
+};
 use crate::{
     clock::Timestamp,
     domain::draft::{Draft, DraftState},
@@ -140,7 +144,7 @@ pub async fn summaries_shown_before<C: ConnectionTrait>(
         .add(Expr::col(drafts::Column::Nudged).not_equals(drafts::Column::Revision));
     let rows = drafts::Entity::find()
         .filter(drafts::Column::BotId.eq(bot.0))
-        .filter(drafts::Column::State.eq(DraftState::Summary.name()))
+        .filter(is(drafts::Column::State, DraftState::Summary.name()))
         .filter(drafts::Column::UpdatedAt.lt(before.0))
         .filter(untold)
         .order_by_asc(drafts::Column::UpdatedAt)
@@ -159,7 +163,7 @@ pub async fn note_nudge<C: ConnectionTrait>(db: &C, draft: &Draft) -> Result<boo
     let noted = drafts::Entity::update_many()
         .col_expr(drafts::Column::Nudged, Expr::value(draft.revision))
         .filter(drafts::Column::Id.eq(draft.id.0))
-        .filter(drafts::Column::State.eq(DraftState::Summary.name()))
+        .filter(is(drafts::Column::State, DraftState::Summary.name()))
         .filter(drafts::Column::Revision.eq(draft.revision))
         .filter(untold)
         .exec(db)
@@ -183,7 +187,7 @@ pub async fn erase<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Resu
     let gone = drafts::Entity::delete_many()
         .filter(drafts::Column::BotId.eq(bot.0))
         .filter(drafts::Column::UserId.eq(user.0))
-        .filter(drafts::Column::State.ne(DraftState::Submitted.name()))
+        .filter(is_not(drafts::Column::State, DraftState::Submitted.name()))
         .exec(db)
         .await?;
     Ok(gone.rows_affected)
@@ -206,10 +210,10 @@ fn open_of(bot: BotId, user: UserId) -> sea_orm::Select<drafts::Entity> {
     drafts::Entity::find()
         .filter(drafts::Column::BotId.eq(bot.0))
         .filter(drafts::Column::UserId.eq(user.0))
-        .filter(drafts::Column::State.is_in([DraftState::Filling.name(), DraftState::Summary.name()]))
+        .filter(is_one_of(drafts::Column::State, [DraftState::Filling.name(), DraftState::Summary.name()]))
 }
 
-fn read(row: drafts::Model) -> Result<Draft, StoreError> {
+pub(super) fn read(row: drafts::Model) -> Result<Draft, StoreError> {
     let corrupt = |what: String| StoreError::corrupt("drafts", row.id, what);
     let state = DraftState::parse(&row.state).ok_or_else(|| corrupt(format!("state `{}`", row.state)))?;
     let answers = serde_json::from_str(&row.answers).map_err(|error| corrupt(format!("answers: {error}")))?;

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{
     StoreError, cases,
-    entity::{journal, operations},
+    entity::{is, journal, operations},
     journal::TAPPED_AGAIN,
 };
 use crate::{clock::Timestamp, ids::BotId};
@@ -73,7 +73,7 @@ pub async fn since<C: ConnectionTrait>(
         .column(operations::Column::ConfirmedAt)
         .column(operations::Column::EndedAt)
         .filter(operations::Column::EndedAt.gte(since.0))
-        .filter(operations::Column::State.eq("created"))
+        .filter(is(operations::Column::State, "created"))
         .order_by_desc(operations::Column::EndedAt)
         .limit(ROWS)
         .into_tuple::<(i64, Option<i64>)>()

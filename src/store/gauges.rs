@@ -9,7 +9,7 @@ use sea_orm::{
 
 use super::{
     StoreError,
-    entity::{cases, inbox, is, operations, outbox},
+    entity::{cases, inbox, is, is_one_of, operations, outbox},
 };
 use crate::clock::Timestamp;
 
@@ -46,7 +46,7 @@ pub struct Gauges {
 pub async fn read<C: ConnectionTrait>(db: &C) -> Result<Gauges, StoreError> {
     let due = operations::Entity::find()
         .filter(operations::Column::DueAt.is_not_null())
-        .filter(operations::Column::State.is_in(UNFINISHED));
+        .filter(is_one_of(operations::Column::State, UNFINISHED));
     let counted: Vec<(String, i64)> = due
         .clone()
         .select_only()

@@ -102,7 +102,7 @@ fn ending(row: i64, state: &str, error: Option<&str>, now: Timestamp) -> sea_orm
         .col_expr(inbox::Column::Error, Expr::value(error.map(str::to_owned)))
         .col_expr(inbox::Column::DoneAt, Expr::value(now.0))
         .filter(inbox::Column::Id.eq(row))
-        .filter(inbox::Column::State.eq("new"));
+        .filter(is(inbox::Column::State, "new"));
     if state == "done" {
         // Raw updates are personal data: what is handled needs only its number and fingerprint, to know a repeat.
         return end.col_expr(inbox::Column::Payload, Expr::value(Option::<String>::None));
@@ -119,7 +119,7 @@ pub async fn try_later<C: ConnectionTrait>(db: &C, row: i64, error: &str, at: Ti
         .col_expr(inbox::Column::LeaseUntil, Expr::value(at.0))
         .col_expr(inbox::Column::Error, Expr::value(error))
         .filter(inbox::Column::Id.eq(row))
-        .filter(inbox::Column::State.eq("new"))
+        .filter(is(inbox::Column::State, "new"))
         .exec(db)
         .await?;
     Ok(())
@@ -134,7 +134,7 @@ pub async fn wait_turn<C: ConnectionTrait>(db: &C, row: i64, now: Timestamp) -> 
         .col_expr(inbox::Column::LeaseUntil, Expr::value(now.0))
         .col_expr(inbox::Column::Attempts, Expr::col(inbox::Column::Attempts).sub(1))
         .filter(inbox::Column::Id.eq(row))
-        .filter(inbox::Column::State.eq("new"))
+        .filter(is(inbox::Column::State, "new"))
         .exec(db)
         .await?;
     Ok(())
@@ -221,7 +221,7 @@ pub async fn put_away<C: ConnectionTrait>(db: &C, row: i64) -> Result<bool, Stor
         .col_expr(inbox::Column::State, Expr::value("put_away"))
         .col_expr(inbox::Column::Payload, Expr::value(Option::<String>::None))
         .filter(inbox::Column::Id.eq(row))
-        .filter(inbox::Column::State.eq("shelved"))
+        .filter(is(inbox::Column::State, "shelved"))
         .exec(db)
         .await?;
     Ok(away.rows_affected == 1)
@@ -237,7 +237,7 @@ pub async fn replay<C: ConnectionTrait>(db: &C, row: i64) -> Result<bool, StoreE
         .col_expr(inbox::Column::Attempts, Expr::value(0))
         .col_expr(inbox::Column::LeaseUntil, Expr::value(0_i64))
         .filter(inbox::Column::Id.eq(row))
-        .filter(inbox::Column::State.eq("shelved"))
+        .filter(is(inbox::Column::State, "shelved"))
         .filter(inbox::Column::Payload.is_not_null())
         .exec(db)
         .await?;

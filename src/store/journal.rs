@@ -40,7 +40,29 @@ pub async fn append<C: ConnectionTrait>(
     entry: &Entry,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let row = journal::ActiveModel {
+    journal::Entity::insert(row(operation, entry, at)).exec_without_returning(db).await?;
+    Ok(())
+}
+
+/// Appends lines about operations, in their order, by one statement.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn append_all<C: ConnectionTrait>(
+    db: &C,
+    lines: &[(OperationId, Entry)],
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let rows = lines.iter().map(|(operation, entry)| row(Some(*operation), entry, at));
+    journal::Entity::insert_many(rows).exec_without_returning(db).await?;
+    Ok(())
+}
+
+fn row(operation: Option<OperationId>, entry: &Entry, at: Timestamp) -> journal::ActiveModel {
+    journal::ActiveModel {
         id: NotSet,
         operation_id: Set(operation.map(|operation| operation.0)),
         at: Set(at.0),
@@ -49,9 +71,7 @@ pub async fn append<C: ConnectionTrait>(
         from_state: Set((!entry.from.is_empty()).then(|| entry.from.clone())),
         to_state: Set((!entry.to.is_empty()).then(|| entry.to.clone())),
         detail: Set(entry.detail.clone()),
-    };
-    journal::Entity::insert(row).exec_without_returning(db).await?;
-    Ok(())
+    }
 }
 
 /// Appends a line that moves nothing.
@@ -71,21 +91,12 @@ pub async fn note<C: ConnectionTrait>(
     append(db, operation, &entry, at).await
 }
 
-/// Notes which update, in which inbox row, moved these operations: how a double is told from two honest requests.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used.
-pub async fn caused<C: ConnectionTrait>(
-    db: &C,
-    operations: &[OperationId],
-    update: UpdateId,
-    row: i64,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    for operation in operations {
-        note(db, Some(*operation), BY_UPDATE, None, Some(format!("update {update} row {row}")), at).await?;
-    }
-    Ok(())
+/// The line that names the update, in its inbox row, which moved an operation: how a double is told from two honest
+/// requests.
+#[must_use]
+pub fn caused(update: UpdateId, row: i64) -> Entry {
+    let detail = Some(format!("update {update} row {row}"));
+    Entry { event: BY_UPDATE.to_owned(), from: String::new(), to: String::new(), by: None, detail }
 }
 
 /// The history of an operation, oldest first.

@@ -7,6 +7,7 @@ mod backend;
 pub mod backlog;
 pub mod cards;
 pub mod cases;
+mod confirming;
 pub mod crm_steps;
 pub mod drafts;
 pub mod entity;
@@ -37,6 +38,7 @@ use sea_orm::{DatabaseConnection, EntityTrait as _, QuerySelect as _, Transactio
 
 use crate::{clock::Timestamp, ids::BotId, points::Points};
 
+pub use confirming::{Confirming, confirming};
 pub use error::StoreError;
 pub use reader::Reader;
 pub use sea_orm::DatabaseTransaction as Db;
@@ -84,7 +86,13 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the database cannot be reached or opened.
     pub async fn connect_as(url: &str, pooled: Option<bool>, points: Points) -> Result<Self, StoreError> {
-        let backend::Connections { writer, reader, pooled } = backend::connect(url, pooled).await?;
+        let backend::Connections { mut writer, mut reader, pooled } = backend::connect(url, pooled).await?;
+        if points.are_watched() {
+            for connection in [&mut writer, &mut reader] {
+                let points = points.clone();
+                connection.set_metric_callback(move |asked| points.asked(&asked.statement.sql));
+            }
+        }
         Ok(Self {
             reader: Reader::new(reader, pooled),
             writer: writer::Writer::start(writer.clone(), pooled, points.clone()),

@@ -1,5 +1,6 @@
 //! What is to be said: one row a message or edit, written with the change that caused it.
 
+mod open;
 mod put;
 
 use futures_util::future::BoxFuture;
@@ -18,7 +19,8 @@ use crate::{
     ids::{BotId, ChatId, OperationId, UserId},
 };
 
-pub use put::{Letter, put, put_at, send_anew};
+pub use open::{Open, first};
+pub use put::{Letter, Said, put, put_at, put_first, say, send_anew};
 use put::{again, insert};
 
 /// The staff chat, whatever its number is today: resolved when the row is delivered.
@@ -57,11 +59,16 @@ pub type AfterCommit = Box<dyn FnOnce() + Send>;
 /// Claims what a transaction has just written to be said, within that transaction, so that it leaves with its commit.
 pub trait Herald: std::fmt::Debug + Send + Sync {
     /// Claims the first message of a chat, if nothing else of the chat is under way and the pace allows it. The call is
-    /// made after the commit.
+    /// made after the commit. What the transaction has said there itself is claimed or settled.
     ///
     /// # Errors
     /// [`StoreError`] when the database cannot be used.
-    fn take<'a>(&'a self, tx: &'a Tx, chat: ChatId) -> BoxFuture<'a, Result<Option<AfterCommit>, StoreError>>;
+    fn take<'a>(
+        &'a self,
+        tx: &'a Tx,
+        chat: ChatId,
+        said: Option<Said>,
+    ) -> BoxFuture<'a, Result<Option<AfterCommit>, StoreError>>;
 }
 
 /// What became of a step.
@@ -75,7 +82,7 @@ pub enum Advanced {
     Illegal(Illegal),
 }
 
-/// The first open row of a chat: it speaks for the chat, what comes later waits.
+/// The first open row of a chat, alone.
 ///
 /// # Errors
 /// [`StoreError`] when the database cannot be used or the row cannot be read.

@@ -27,7 +27,6 @@ pub async fn seen<C: ConnectionTrait>(
     lang: &str,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let before = people::Entity::find_by_id((bot.0, person.id.0)).one(db).await?;
     let row = people::ActiveModel {
         bot_id: Set(bot.0),
         user_id: Set(person.id.0),
@@ -39,16 +38,14 @@ pub async fn seen<C: ConnectionTrait>(
         seen_at: Set(now.0),
     };
     let update = OnConflict::columns([people::Column::BotId, people::Column::UserId])
-        .update_columns([
-            people::Column::Name,
-            people::Column::Username,
-            people::Column::Lang,
-            people::Column::Reachable,
-            people::Column::SeenAt,
-        ])
+        .update_columns([people::Column::Name, people::Column::Username, people::Column::Lang, people::Column::SeenAt])
         .to_owned();
-    people::Entity::insert(row).on_conflict(update).exec_without_returning(db).await?;
-    Ok(before.is_some_and(|person| !person.reachable))
+    // What comes back is whether they could be reached until now: writing leaves that as it was.
+    let known = people::Entity::insert(row).on_conflict(update).exec_with_returning(db).await?;
+    if !known.reachable {
+        set_reachable(db, bot, person.id, true).await?;
+    }
+    Ok(!known.reachable)
 }
 
 /// Notes whether a person can be written to.

@@ -13,7 +13,10 @@ use sea_orm::{
     QuerySelect as _, sea_query::Expr,
 };
 
-use super::{StoreError, entity::inbox};
+use super::{
+    StoreError,
+    entity::{inbox, is_not, is_one_of},
+};
 use crate::{clock::Timestamp, ids::BotId};
 
 pub use person::{Forgotten, forget};
@@ -120,7 +123,7 @@ async fn contents<C: ConnectionTrait>(
     before: Timestamp,
     limit: u64,
 ) -> Result<Vec<i64>, StoreError> {
-    let over = Condition::any().add(inbox::Column::DoneAt.lt(before.0)).add(inbox::Column::State.ne("shelved"));
+    let over = Condition::any().add(inbox::Column::DoneAt.lt(before.0)).add(is_not(inbox::Column::State, "shelved"));
     let rows = inbox::Entity::find()
         .select_only()
         .column(inbox::Column::Id)
@@ -140,7 +143,7 @@ async fn updates<C: ConnectionTrait>(db: &C, before: Timestamp, limit: u64) -> R
         .select_only()
         .column(inbox::Column::Id)
         .column(inbox::Column::DoneAt)
-        .filter(inbox::Column::State.is_in(["done", "put_away"]))
+        .filter(is_one_of(inbox::Column::State, ["done", "put_away"]))
         .order_by_asc(inbox::Column::Id)
         .limit(limit)
         .into_tuple()

@@ -9,7 +9,7 @@ use sea_orm::{
 
 use super::{
     StoreError,
-    entity::{chats, inbox, leases, outbox, pace},
+    entity::{chats, inbox, is, leases, outbox, pace},
 };
 use crate::{clock::Timestamp, ids::BotId};
 
@@ -50,7 +50,7 @@ pub async fn shorten<C: ConnectionTrait>(db: &C, bot: BotId, most: Timestamp) ->
     inbox::Entity::update_many()
         .col_expr(inbox::Column::LeaseUntil, Expr::value(most.0))
         .filter(inbox::Column::BotId.eq(bot.0))
-        .filter(inbox::Column::State.eq("new"))
+        .filter(is(inbox::Column::State, "new"))
         .filter(inbox::Column::LeaseUntil.gt(most.0))
         .exec(db)
         .await?;

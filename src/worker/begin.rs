@@ -2,8 +2,6 @@
 
 use std::sync::{PoisonError, Weak};
 
-use futures_util::{FutureExt as _, future::BoxFuture};
-
 use super::{Did, Worker};
 use crate::{
     clock::Timestamp,
@@ -11,9 +9,9 @@ use crate::{
     domain::operation::{Event, State},
     ids::OperationId,
     store::{
-        StoreError, Tx,
-        operations::{self, Advanced, Author, Starter, Stored},
-        settings, to_json,
+        StoreError,
+        operations::{self, Author, Fresh, Starter, Stored},
+        to_json,
     },
 };
 
@@ -43,46 +41,36 @@ pub enum Learnt {
 pub struct AtTap(pub Weak<Worker>);
 
 impl Starter for AtTap {
-    fn begin<'a>(&'a self, tx: &'a Tx, stored: &'a Stored) -> BoxFuture<'a, Result<bool, StoreError>> {
-        async move {
-            match self.0.upgrade() {
-                Some(worker) => worker.begin(tx, stored).await,
-                None => Ok(false),
-            }
-        }
-        .boxed()
+    fn begin(&self, fresh: &Fresh, now: Timestamp) -> Result<Option<Fresh>, StoreError> {
+        self.0.upgrade().map_or(Ok(None), |worker| worker.begin(fresh, now))
     }
 }
 
 impl Worker {
-    /// Begins a fresh operation's first attempt within `tx`, unless sending is paused, the pace towards the CRM is used
-    /// up or all hands are full: then it stays `pending`, and is sent as soon as that changes.
-    async fn begin(&self, tx: &Tx, stored: &Stored) -> Result<bool, StoreError> {
-        let now = self.clock.now();
-        if settings::get(tx.as_ref(), settings::PAUSED).await?.is_some() || !self.has_a_free_hand(now) {
-            return Ok(false);
+    /// Begins a fresh operation's first attempt, unless the pace towards the CRM is used up or all hands are full: then
+    /// it stays `pending`, and is sent as soon as that changes.
+    fn begin(&self, fresh: &Fresh, now: Timestamp) -> Result<Option<Fresh>, StoreError> {
+        let stored = &fresh.stored;
+        if !self.has_a_free_hand(now) {
+            return Ok(None);
         }
-        let Ok(prepared) = self.prepared(stored)? else { return Ok(false) };
+        let Ok(prepared) = self.prepared(stored)? else { return Ok(None) };
         let admission = self
             .limiter
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .admit(now, self.crm.cost_of(stored.order.as_ref()));
         if !matches!(admission, Admission::Go) {
-            return Ok(false);
+            return Ok(None);
         }
         let lease_end = now.plus(self.policy.lease);
         let author = Author { prepared: Some(to_json(&prepared)?), ..self.author.clone() };
         let (id, claim) = (stored.operation.id, Event::Claimed { lease_end });
-        match operations::advance_from(tx.as_ref(), stored.clone(), &claim, now, &self.policy, &author).await? {
-            Advanced::Moved(after) => {
-                let due_at = stored.operation.due_at().unwrap_or(now);
-                let begun = Begun { stored: *after, prepared, lease_end, due_at };
-                self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(id, begun);
-                Ok(true)
-            }
-            Advanced::Stale | Advanced::Illegal(_) | Advanced::Gone => Ok(false),
-        }
+        let Some(fresh) = fresh.begun(&claim, now, &self.policy, &author) else { return Ok(None) };
+        let due_at = stored.operation.due_at().unwrap_or(now);
+        let begun = Begun { stored: fresh.stored.clone(), prepared, lease_end, due_at };
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).insert(id, begun);
+        Ok(Some(fresh))
     }
 
     fn has_a_free_hand(&self, now: Timestamp) -> bool {
@@ -92,7 +80,8 @@ impl Worker {
         begun.len() + busy < self.concurrency
     }
 
-    /// Goes on with an operation somebody is waiting for: its tap has been answered, or staff have just decided. Its
+    /// Goes on with an operation that a committed transaction has named, since somebody is waiting for it: its tap has been
+    /// answered, or staff have just decided. Its
     /// grace does not hold it up. The pace towards the CRM holds up a tap, which then waits as stored and falls due by
     /// itself, and a decision only as far as the CRM asked for it; a pause of sending holds up both.
     ///
@@ -100,7 +89,7 @@ impl Worker {
     /// [`StoreError`] when the database cannot be read.
     pub async fn go_on(&self, id: OperationId) -> Result<Learnt, StoreError> {
         if self.has_begun(id) {
-            self.guarded(id, self.carry_out_begun(id)).await;
+            self.guarded(id, self.carry_out_begun(id, true)).await;
             return Ok(Learnt::News);
         }
         let Some(stored) = operations::load(self.store.reader(), id).await? else { return Ok(Learnt::Nothing) };
@@ -111,6 +100,15 @@ impl Worker {
         let fresh = stored.operation.attempts == 0;
         let did = self.guarded(id, self.act(stored, fresh, !fresh)).await;
         Ok(if let Did::Held(_) = did { Learnt::Nothing } else { Learnt::News })
+    }
+
+    /// Goes on with an attempt that nobody has named: its transaction may have been undone.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be read.
+    pub async fn go_on_unnamed(&self, id: OperationId) -> Result<Learnt, StoreError> {
+        self.guarded(id, self.carry_out_begun(id, false)).await;
+        Ok(Learnt::News)
     }
 
     /// Whether this process has begun an attempt of an operation and not made its call yet.
@@ -134,14 +132,17 @@ impl Worker {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).values().map(|begun| begun.due_at).min()
     }
 
-    /// Makes the call of an attempt that began with the tap, if that was committed.
-    pub(super) async fn carry_out_begun(&self, id: OperationId) -> Result<Did, StoreError> {
+    /// Makes the call of an attempt that began with the tap, if that was committed. Its lease holds off everybody else until
+    /// then, and is looked at once more right before the call.
+    async fn carry_out_begun(&self, id: OperationId, is_committed: bool) -> Result<Did, StoreError> {
         let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         let Some(Begun { stored, prepared, lease_end, .. }) = begun else { return Ok(Did::Nothing) };
-        // What was undone with its transaction is in no database, or stands there as if it had never begun.
-        let now = operations::load(self.store.reader(), id).await?;
-        if now.is_none_or(|now| now.rev != stored.rev || now.operation.state != stored.operation.state) {
-            return Ok(Did::Nothing);
+        if !is_committed {
+            // What was undone with its transaction is in no database.
+            let now = operations::load(self.store.reader(), id).await?;
+            if now.is_none_or(|now| now.rev != stored.rev || now.operation.state != stored.operation.state) {
+                return Ok(Did::Nothing);
+            }
         }
         self.call(stored, Ok(prepared), lease_end).await
     }

@@ -68,7 +68,7 @@ impl Worker {
             for stored in &waiting {
                 // Whatever became of it meanwhile, it must know.
                 let author = Author { detail: None, ..self.author.clone() };
-                match self.tell_as(stored, Event::ClockSetForward { by }, None, author).await {
+                match self.tell_as(stored, Event::ClockSetForward { by }, false, author).await {
                     Err(error @ StoreError::Unavailable(_)) => return Err(error),
                     Err(error) => tracing::error!(operation.id = %stored.operation.id, %error, "it cannot be told"),
                     Ok(_) => {}

@@ -72,7 +72,7 @@ impl Worker {
         } else {
             Arc::new(Policy { promise: Promise::Blind, ..(*self.policy).clone() })
         };
-        Ok(did(self.tell_by(stored, Event::LookImpossible, Some(stored.rev), author, policy).await?.is_some()))
+        Ok(did(self.tell_by(stored, Event::LookImpossible, true, author, policy).await?.is_some()))
     }
 
     pub(super) async fn check(&self, stored: Stored, number: &str) -> Result<Did, StoreError> {

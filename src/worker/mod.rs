@@ -201,7 +201,7 @@ impl Worker {
     pub async fn tick(&self) -> Result<usize, StoreError> {
         let left = self.left_begun(Some(self.clock.now()));
         for id in &left {
-            self.go_on(*id).await?;
+            self.go_on_unnamed(*id).await?;
         }
         let due = self.due(usize::MAX).await?;
         let steps = stream::iter(due).map(|stored| self.step(stored)).buffer_unordered(self.concurrency);
@@ -286,40 +286,42 @@ impl Worker {
     }
 
     /// Brings an event to the one door. Returns the operation after it, or `None` when it had moved meanwhile.
+    /// The others bring it, without `as_read`, to whatever the operation is by now.
     async fn tell(&self, stored: &Stored, event: Event, detail: Option<String>) -> Result<Option<Stored>, StoreError> {
-        self.tell_as(stored, event, Some(stored.rev), Author { detail, ..self.author.clone() }).await
+        self.tell_as(stored, event, true, Author { detail, ..self.author.clone() }).await
     }
 
     async fn tell_as(
         &self,
         stored: &Stored,
         event: Event,
-        rev: Option<i64>,
+        as_read: bool,
         author: Author,
     ) -> Result<Option<Stored>, StoreError> {
-        self.tell_by(stored, event, rev, author, Arc::clone(&self.policy)).await
+        self.tell_by(stored, event, as_read, author, Arc::clone(&self.policy)).await
     }
 
     async fn tell_by(
         &self,
         stored: &Stored,
         event: Event,
-        rev: Option<i64>,
+        as_read: bool,
         author: Author,
         policy: Arc<Policy>,
     ) -> Result<Option<Stored>, StoreError> {
-        let (id, at) = (stored.operation.id, self.clock.now());
+        let at = self.clock.now();
         let name = event.name();
-        let shared = Arc::new((event, author, Arc::clone(&self.herald), stored.chat));
+        let shared = Arc::new((event, author, Arc::clone(&self.herald), stored.clone()));
         let (advanced, afterwards) = self
             .store
             .write(move |tx| {
                 let (shared, policy) = (Arc::clone(&shared), Arc::clone(&policy));
                 async move {
-                    let (event, author, herald, chat) = shared.as_ref();
-                    let advanced = operations::advance(tx.as_ref(), id, rev, event, at, &policy, author).await?;
+                    let (event, author, herald, known) = shared.as_ref();
+                    let (advanced, said) =
+                        operations::advance_known(tx.as_ref(), known, as_read, event, at, &policy, author).await?;
                     let moved = matches!(advanced, Advanced::Moved(_));
-                    let afterwards = if moved { herald.take(&tx, *chat).await? } else { None };
+                    let afterwards = if moved { herald.take(&tx, known.chat, said).await? } else { None };
                     Ok((advanced, afterwards))
                 }
             })

@@ -27,7 +27,7 @@ impl Worker {
         // The request is stored with the claim: a repeat sends the same bytes, whatever became of profile and settings.
         let author = Author { prepared: prepared.as_ref().ok().map(to_json).transpose()?, ..self.author.clone() };
         let claim = Event::Claimed { lease_end };
-        let Some(stored) = self.tell_as(&stored, claim, Some(stored.rev), author).await? else {
+        let Some(stored) = self.tell_as(&stored, claim, true, author).await? else {
             self.rivalled.store(true, Ordering::Relaxed);
             return Ok(Did::Nothing);
         };
@@ -74,7 +74,7 @@ impl Worker {
         }
         // Without a number to compare: an answer is recorded even when the lease ended meanwhile.
         let author = Author { detail, ..self.author.clone() };
-        self.tell_as(&stored, event, None, author).await?;
+        self.tell_as(&stored, event, false, author).await?;
         if let Outcome::Created { ticket } = &outcome {
             self.read_back(&stored, ticket).await?;
         }

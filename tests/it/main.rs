@@ -42,6 +42,7 @@ mod sandbox;
 mod shelf;
 mod slots;
 mod spoilt;
+mod statements;
 mod taps;
 mod telegram_faults;
 mod unfit;

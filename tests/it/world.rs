@@ -74,6 +74,8 @@ struct Death {
     came: Notify,
     /// Every point passed since they were last forgotten.
     passed: std::sync::Mutex<Vec<&'static str>>,
+    /// Every statement the database was asked since they were last forgotten.
+    asked: std::sync::Mutex<Vec<String>>,
 }
 
 impl Watcher for Death {
@@ -91,6 +93,10 @@ impl Watcher for Death {
             }
             _ => true,
         }
+    }
+
+    fn asked(&self, statement: &str) {
+        self.asked.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(statement.to_owned());
     }
 }
 
@@ -168,6 +174,11 @@ impl World {
     /// The points passed since they were forgotten, in order.
     pub(crate) fn points(&self) -> Vec<&'static str> {
         self.death.passed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// The statements the database was asked since the last call, in order.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut *self.death.asked.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
     /// The service's parts, for a test that runs them itself; it starts another one afterwards.

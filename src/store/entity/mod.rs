@@ -24,7 +24,18 @@ use sea_orm::{
 };
 
 /// A column that holds this word, with the word in the statement's own text. A partial index serves only a statement that
-/// shows that the index's condition holds, and a parameter shows nothing.
+/// shows that the index's condition holds. A parameter shows nothing to PostgreSQL, and SQLite looks into it at a price: it
+/// prepares the statement anew whenever the parameter is bound.
 pub(super) fn is<C: ColumnTrait>(column: C, word: &'static str) -> Expr {
     column.into_expr().eq(Expr::cust(format!("'{word}'")))
+}
+
+/// The same for one word of several.
+pub(super) fn is_one_of<C: ColumnTrait, const N: usize>(column: C, words: [&'static str; N]) -> Expr {
+    column.into_expr().is_in(words.map(|word| Expr::cust(format!("'{word}'"))))
+}
+
+/// The same for any other word.
+pub(super) fn is_not<C: ColumnTrait>(column: C, word: &'static str) -> Expr {
+    column.into_expr().ne(Expr::cust(format!("'{word}'")))
 }

@@ -21,7 +21,7 @@ use crate::{
         StoreError, cases, drafts,
         entity::{attempts, operations},
         journal,
-        outbox::{self, Letter},
+        outbox::{self, Letter, Said},
         slots, to_json,
     },
 };
@@ -81,16 +81,61 @@ pub async fn advance<C: ConnectionTrait>(
 /// [`StoreError`] when the database cannot be used.
 pub async fn advance_from<C: ConnectionTrait>(
     db: &C,
-    mut stored: Stored,
+    stored: Stored,
     event: &Event,
     at: Timestamp,
     policy: &Policy,
     author: &Author,
 ) -> Result<Advanced, StoreError> {
+    let (advanced, said) = advance_saying(db, stored, event, at, policy, author).await?;
+    if let Some(said) = said {
+        said.settle(db, true).await?;
+    }
+    Ok(advanced)
+}
+
+/// Carries `event` out on an operation that was read before this transaction; if it has moved since, on what it is now,
+/// or with `as_read` not at all. What is said to its person is left to whoever claims it within the same transaction.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used or the row cannot be read.
+pub async fn advance_known<C: ConnectionTrait>(
+    db: &C,
+    known: &Stored,
+    as_read: bool,
+    event: &Event,
+    at: Timestamp,
+    policy: &Policy,
+    author: &Author,
+) -> Result<(Advanced, Option<Said>), StoreError> {
+    let id = known.operation.id;
+    if matches!(event, Event::Claimed { .. }) {
+        let rev = as_read.then_some(known.rev);
+        return Ok((advance(db, id, rev, event, at, policy, author).await?, None));
+    }
+    let advanced = advance_saying(db, known.clone(), event, at, policy, author).await?;
+    // What the event means was asked of the operation as it was read: as it is now it may mean something else.
+    if as_read || matches!(advanced.0, Advanced::Moved(_)) {
+        return Ok(advanced);
+    }
+    match load(db, id).await? {
+        Some(stored) => advance_saying(db, stored, event, at, policy, author).await,
+        None => Ok((Advanced::Gone, None)),
+    }
+}
+
+async fn advance_saying<C: ConnectionTrait>(
+    db: &C,
+    mut stored: Stored,
+    event: &Event,
+    at: Timestamp,
+    policy: &Policy,
+    author: &Author,
+) -> Result<(Advanced, Option<Said>), StoreError> {
     let id = stored.operation.id;
     let taken = match step(&stored.operation, event, at, policy) {
         Ok(taken) => taken,
-        Err(illegal) => return Ok(Advanced::Illegal(illegal)),
+        Err(illegal) => return Ok((Advanced::Illegal(illegal), None)),
     };
     let next = taken.operation;
     let counted = settlement(&stored.operation, &next, event);
@@ -122,17 +167,21 @@ pub async fn advance_from<C: ConnectionTrait>(
         stored.prepared = Some(prepared.clone());
     }
     if save.exec(db).await?.rows_affected != 1 {
-        return Ok(Advanced::Stale);
+        return Ok((Advanced::Stale, None));
     }
     stored.operation = next;
     stored.rev += 1;
+    let mut said = None;
     for effect in &taken.effects {
-        carry_out(db, &mut stored, effect, at, author).await?;
+        carry_out(db, &mut stored, effect, at, author, &mut said).await?;
+    }
+    if let Some(said) = &mut said {
+        said.operation = Some(stored.clone());
     }
     // Inside the transaction, since staff's decisions and workers' answers both come this way: one that is taken back and
     // tried again counts twice.
     counted.into_iter().for_each(metrics::count);
-    Ok(Advanced::Moved(Box::new(stored)))
+    Ok((Advanced::Moved(Box::new(stored)), said))
 }
 
 /// What a step means to the count of lost answers: one more, or how one of them was settled.
@@ -157,22 +206,13 @@ async fn carry_out<C: ConnectionTrait>(
     effect: &Effect,
     at: Timestamp,
     author: &Author,
+    said: &mut Option<Said>,
 ) -> Result<(), StoreError> {
     let id = stored.operation.id;
     match effect {
         Effect::Record(entry) => journal::append(db, Some(id), entry, at).await?,
         Effect::BeginAttempt { attempt, lease_end } => {
-            let row = attempts::ActiveModel {
-                operation_id: Set(id.0),
-                attempt: Set(number(*attempt)),
-                worker: Set(author.worker.clone()),
-                began_at: Set(at.0),
-                lease_end: Set(lease_end.0),
-                ended_at: Set(None),
-                outcome: Set(None),
-                detail: Set(None),
-            };
-            attempts::Entity::insert(row).exec_without_returning(db).await?;
+            begin_attempt(db, id, *attempt, *lease_end, at, author).await?;
         }
         Effect::EndAttempt { attempt, end } => {
             attempts::Entity::update_many()
@@ -186,12 +226,13 @@ async fn carry_out<C: ConnectionTrait>(
         }
         Effect::ShowCard => {
             let notice = Notice::Card { operation: id };
-            say(db, stored, NoticeKind::Card, Some(format!("operation:{id}")), notice, author, at).await?;
+            let letter = letter(stored, NoticeKind::Card, Some(format!("operation:{id}")), notice, author);
+            say(db, &letter, at, said).await?;
         }
         Effect::TellOutcome => {
             let rejected = matches!(stored.operation.state, State::Rejected { .. });
             let kind = if rejected { NoticeKind::Rejected } else { NoticeKind::Created };
-            say(db, stored, kind, None, Notice::Outcome { operation: id }, author, at).await?;
+            say(db, &letter(stored, kind, None, Notice::Outcome { operation: id }, author), at, said).await?;
         }
         Effect::OpenCase { reason } => {
             let matter = Matter::Review { reason: reason.clone() };
@@ -214,6 +255,28 @@ async fn carry_out<C: ConnectionTrait>(
         Effect::FreeSlot => free_slot(db, stored).await?,
         Effect::ReopenDraft => reopen_draft(db, stored, at).await?,
     }
+    Ok(())
+}
+
+pub(super) async fn begin_attempt<C: ConnectionTrait>(
+    db: &C,
+    operation: OperationId,
+    attempt: u32,
+    lease_end: Timestamp,
+    at: Timestamp,
+    author: &Author,
+) -> Result<(), StoreError> {
+    let row = attempts::ActiveModel {
+        operation_id: Set(operation.0),
+        attempt: Set(number(attempt)),
+        worker: Set(author.worker.clone()),
+        began_at: Set(at.0),
+        lease_end: Set(lease_end.0),
+        ended_at: Set(None),
+        outcome: Set(None),
+        detail: Set(None),
+    };
+    attempts::Entity::insert(row).exec_without_returning(db).await?;
     Ok(())
 }
 
@@ -240,18 +303,23 @@ async fn show_case<C: ConnectionTrait>(
     cases::show(db, stored.bot, case, Some(stored.operation.id), unknown, at).await
 }
 
+fn letter(stored: &Stored, kind: NoticeKind, card: Option<String>, notice: Notice, author: &Author) -> Letter {
+    let (chat, operation, on_unknown) = (stored.chat, Some(stored.operation.id), author.on_unknown.of(kind));
+    Letter { bot: stored.bot, chat, thread: None, kind, card, operation, notice, on_unknown }
+}
+
+/// Puts something on its way to the operation's person; what was said to them before is written then.
 async fn say<C: ConnectionTrait>(
     db: &C,
-    stored: &Stored,
-    kind: NoticeKind,
-    card: Option<String>,
-    notice: Notice,
-    author: &Author,
+    letter: &Letter,
     at: Timestamp,
+    said: &mut Option<Said>,
 ) -> Result<(), StoreError> {
-    let (chat, operation, on_unknown) = (stored.chat, Some(stored.operation.id), author.on_unknown.of(kind));
-    let letter = Letter { bot: stored.bot, chat, thread: None, kind, card, operation, notice, on_unknown };
-    outbox::put(db, &letter, at).await
+    if let Some(before) = said.take() {
+        before.settle(db, true).await?;
+    }
+    *said = Some(outbox::say(db, letter, at, at).await?);
+    Ok(())
 }
 
 async fn free_slot<C: ConnectionTrait>(db: &C, stored: &mut Stored) -> Result<(), StoreError> {

@@ -3,47 +3,30 @@
 
 mod advance;
 mod find;
+mod fresh;
 mod query;
 mod set_back;
 mod spoilt;
 
-use futures_util::future::BoxFuture;
-use sea_orm::{ActiveValue::Set, ConnectionTrait, EntityTrait as _, sea_query::OnConflict};
-
-pub use advance::{Advanced, Author, advance, advance_from};
+pub use advance::{Advanced, Author, advance, advance_from, advance_known};
 pub use find::{find, named};
+pub use fresh::{Fresh, Starter, insert, insert_once};
 pub use query::{
     Attempt, Claimable, attempts, by_draft_version, by_marker, by_ticket_number, claimable, count_by_state, erase,
-    load, moments, next_due, of_person, submitted_since, untold,
+    load, moments, next_due, of_person, untold,
 };
 pub use set_back::{dated_ahead, waiting};
 pub use spoilt::spoilt;
 
 use super::{
-    StoreError, Tx,
+    StoreError,
     drafts::{version_from_row, version_to_row},
     entity::operations,
-    journal, to_json,
 };
 use crate::{
-    clock::Timestamp,
-    domain::{
-        operation::{Entry, Operation},
-        ticket::TicketOrder,
-    },
+    domain::{operation::Operation, ticket::TicketOrder},
     ids::{BotId, ChatId, Marker, OperationId, UserId},
 };
-
-/// Claims a fresh operation in the very transaction that confirms it, where nothing holds its sending up: then its call
-/// waits for no further commit.
-pub trait Starter: std::fmt::Debug + Send + Sync {
-    /// `true` when its first attempt has begun; it is on record and is carried out after the commit, once the operation
-    /// is named to a worker.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the database cannot be used.
-    fn begin<'a>(&'a self, tx: &'a Tx, stored: &'a Stored) -> BoxFuture<'a, Result<bool, StoreError>>;
-}
 
 /// An operation with what stands beside it in its row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,55 +59,6 @@ pub struct Stored {
     pub client_phone: Option<String>,
     /// The place taken: form and slot.
     pub slot: Option<(String, String)>,
-}
-
-/// Stores a confirmed version. `false` when it is stored already: then the stored one stands.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used.
-pub async fn insert_once<C: ConnectionTrait>(db: &C, stored: &Stored, now: Timestamp) -> Result<bool, StoreError> {
-    let operation = &stored.operation;
-    let row = operations::ActiveModel {
-        id: Set(operation.id.0),
-        draft_id: Set(operation.draft.0),
-        version: Set(version_to_row(operation.version)),
-        bot_id: Set(stored.bot.0),
-        user_id: Set(stored.user.0),
-        chat_id: Set(stored.chat.0),
-        lang: Set(stored.lang.clone()),
-        form_id: Set(stored.form.clone()),
-        form_title: Set(stored.form_title.clone()),
-        external_key: Set(operation.key.0),
-        marker: Set(stored.marker.as_str().to_owned()),
-        state: Set(operation.state.name().to_owned()),
-        body: Set(to_json(operation)?),
-        rev: Set(stored.rev),
-        changed_at: Set(now.0),
-        due_at: Set(operation.due_at().map(|at| at.0)),
-        ticket_number: Set(None),
-        confirmed_at: Set(operation.confirmed_at.0),
-        ended_at: Set(None),
-        ticket_order: Set(stored.order.as_ref().map(to_json).transpose()?),
-        prepared: Set(None),
-        client_name: Set(stored.client_name.clone()),
-        client_phone: Set(stored.client_phone.clone()),
-        slot_form: Set(stored.slot.as_ref().map(|(form, _)| form.clone())),
-        slot_id: Set(stored.slot.as_ref().map(|(_, slot)| slot.clone())),
-    };
-    let skip = OnConflict::columns([operations::Column::DraftId, operations::Column::Version]).do_nothing().to_owned();
-    let inserted = operations::Entity::insert(row).on_conflict(skip).exec_without_returning(db).await?;
-    if inserted == 0 {
-        return Ok(false);
-    }
-    let entry = Entry {
-        event: "confirmed".to_owned(),
-        from: String::new(),
-        to: operation.state.name().to_owned(),
-        by: Some(stored.user.0),
-        detail: Some(format!("draft {} version {}", operation.draft, operation.version)),
-    };
-    journal::append(db, Some(operation.id), &entry, now).await?;
-    Ok(true)
 }
 
 fn read(row: operations::Model) -> Result<Stored, StoreError> {

@@ -1,8 +1,8 @@
 //! Reading operations: by due time for the worker, by name for people.
 
 use sea_orm::{
-    ColumnTrait as _, ConnectionTrait, EntityTrait as _, PaginatorTrait as _, QueryFilter as _, QueryOrder as _,
-    QuerySelect as _, QueryTrait as _,
+    ColumnTrait as _, ConnectionTrait, EntityTrait as _, QueryFilter as _, QueryOrder as _, QuerySelect as _,
+    QueryTrait as _,
     sea_query::{Expr, ExprTrait as _, LockBehavior, LockType, Query},
 };
 use uuid::Uuid;
@@ -14,7 +14,7 @@ use crate::{
     ids::{BotId, ChatId, ConfirmVersion, DraftId, Marker, OperationId, UserId},
     store::{
         StoreError,
-        entity::{attempts, operation_steps, operations, outbox},
+        entity::{attempts, is_one_of, operation_steps, operations, outbox},
     },
 };
 
@@ -97,23 +97,6 @@ pub async fn of_person<C: ConnectionTrait>(
         .all(db)
         .await?;
     rows.into_iter().map(read).collect()
-}
-
-/// How many versions a person confirmed since then.
-///
-/// # Errors
-/// [`StoreError`] when the database cannot be used.
-pub async fn submitted_since<C: ConnectionTrait>(
-    db: &C,
-    bot: BotId,
-    user: UserId,
-    since: Timestamp,
-) -> Result<u64, StoreError> {
-    let found = operations::Entity::find()
-        .filter(operations::Column::BotId.eq(bot.0))
-        .filter(operations::Column::UserId.eq(user.0))
-        .filter(operations::Column::ConfirmedAt.gte(since.0));
-    Ok(found.count(db).await?)
 }
 
 /// What is due: a row that cannot be read does not hide the others.
@@ -256,7 +239,7 @@ pub async fn erase<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Resu
         .col_expr(operations::Column::ClientPhone, Expr::value(Option::<String>::None))
         .filter(operations::Column::BotId.eq(bot.0))
         .filter(operations::Column::UserId.eq(user.0))
-        .filter(operations::Column::State.is_in(ENDED))
+        .filter(is_one_of(operations::Column::State, ENDED))
         .exec(db)
         .await?;
     // Requests of single steps hold the same answers.
@@ -265,7 +248,7 @@ pub async fn erase<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Resu
         .column(operations::Column::Id)
         .filter(operations::Column::BotId.eq(bot.0))
         .filter(operations::Column::UserId.eq(user.0))
-        .filter(operations::Column::State.is_in(ENDED))
+        .filter(is_one_of(operations::Column::State, ENDED))
         .into_query();
     let theirs = operation_steps::Column::OperationId.in_subquery(ended);
     operation_steps::Entity::delete_many().filter(theirs).exec(db).await?;

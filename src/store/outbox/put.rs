@@ -6,7 +6,11 @@ use sea_orm::{
     sea_query::Expr,
 };
 
-use super::{Row, read};
+use super::{
+    Row,
+    open::{Open, Unread, open_of},
+    read,
+};
 use crate::{
     clock::Timestamp,
     domain::{
@@ -15,8 +19,17 @@ use crate::{
         text::{LONGEST, split},
     },
     ids::{BotId, ChatId, OperationId},
-    store::{StoreError, entity::outbox, lanes, to_json},
+    store::{
+        StoreError,
+        entity::outbox,
+        lanes::{self, Lane},
+        operations::Stored,
+        to_json,
+    },
 };
+
+/// So many open rows of a chat are looked through at once.
+const OPEN: u64 = 16;
 
 /// A message or edit to write.
 #[derive(Debug, Clone)]
@@ -60,15 +73,74 @@ pub async fn put_at<C: ConnectionTrait>(
     now: Timestamp,
     due_at: Timestamp,
 ) -> Result<(), StoreError> {
+    say(db, letter, now, due_at).await?.settle(db, true).await
+}
+
+/// What a transaction has put on its way to a chat whose lane it holds: whoever claims it within the same transaction need
+/// not read it again.
+#[derive(Debug, Clone)]
+pub struct Said {
+    /// The lane, as it is.
+    pub lane: Lane,
+    /// The first open row of the chat, where it is known.
+    pub first: Option<Open>,
+    /// The operation it is about, as this transaction has written it.
+    pub operation: Option<Stored>,
+    bot: BotId,
+    /// The first row is to go out sooner than its row says.
+    sooner: Option<Timestamp>,
+}
+
+impl Said {
+    fn written(bot: BotId, lane: Lane) -> Self {
+        Self { lane, first: None, operation: None, bot, sooner: None }
+    }
+
+    /// Writes what nobody has claimed: a row that is to go out sooner, and with `lane` when its chat wants to be looked at.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the database cannot be used.
+    pub async fn settle<C: ConnectionTrait>(&self, db: &C, lane: bool) -> Result<(), StoreError> {
+        let (Some(at), Some(first)) = (self.sooner, &self.first) else { return Ok(()) };
+        make_due(db, &first.row, at).await?;
+        if lane {
+            lanes::set_due(db, self.bot, self.lane.chat, self.lane.due_at).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The same as [`put_at`], except that a row which waits already and is to go out sooner is left to be claimed, or to
+/// [`Said::settle`].
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn say<C: ConnectionTrait>(
+    db: &C,
+    letter: &Letter,
+    now: Timestamp,
+    due_at: Timestamp,
+) -> Result<Said, StoreError> {
     // From here on nobody claims and words anything of this chat before what we write can be seen.
     let lane = lanes::join(db, letter.bot, letter.chat, letter.kind.priority(), due_at).await?;
     if let Notice::Words(words) = &letter.notice {
-        return put_words(db, letter, lane.chat, words, now, due_at).await;
+        put_words(db, letter, lane.chat, words, now, due_at).await?;
+        return Ok(Said::written(letter.bot, lane));
     }
-    if let Some(card) = &letter.card
-        && let Some(waiting) = first_untouched(db, card).await?
-    {
-        if waiting.delivery.due_at().is_some_and(|at| at > due_at) {
+    let Some(card) = &letter.card else {
+        insert(db, letter, lane.chat, now, due_at).await?;
+        return Ok(Said::written(letter.bot, lane));
+    };
+    // A group may go on under another number, with what waits for it: its cards are looked for wherever they are.
+    if lane.chat.0 > 0 {
+        let open = open_of(db, letter.bot, lane.chat, OPEN).await?;
+        if (open.len() as u64) < OPEN {
+            return say_among(db, letter, lane, open, now, due_at).await;
+        }
+    }
+    match first_untouched(db, card).await? {
+        None => insert(db, letter, lane.chat, now, due_at).await?,
+        Some(waiting) if waiting.delivery.due_at().is_some_and(|at| at > due_at) => {
             make_due(db, &waiting, due_at).await?;
             if waiting.chat == lane.chat {
                 lanes::refresh_held(db, letter.bot, &lane).await?;
@@ -76,8 +148,58 @@ pub async fn put_at<C: ConnectionTrait>(
                 lanes::refresh(db, letter.bot, waiting.chat).await?;
             }
         }
-        return Ok(());
+        Some(_) => {}
     }
+    Ok(Said::written(letter.bot, lane))
+}
+
+/// The same where `open` is all that is open in the chat.
+async fn say_among<C: ConnectionTrait>(
+    db: &C,
+    letter: &Letter,
+    lane: Lane,
+    open: Vec<Unread>,
+    now: Timestamp,
+    due_at: Timestamp,
+) -> Result<Said, StoreError> {
+    let first_due = open.first().and_then(Unread::due_at);
+    let mut said = Said::written(letter.bot, lane);
+    let waiting = open.into_iter().enumerate().rev();
+    for (place, row) in
+        waiting.filter(|(_, row)| row.is_pending() && letter.card.as_deref().is_some_and(|card| row.shows(card)))
+    {
+        let mut open = row.read()?;
+        if open.row.delivery.attempts > 0 {
+            continue;
+        }
+        let waits = open.row.delivery.due_at().is_some_and(|at| at > due_at);
+        if waits && place > 0 {
+            make_due(db, &open.row, due_at).await?;
+            said.lane.due_at = first_due.map(|at| at.max(said.lane.hold_until));
+            lanes::set_due(db, letter.bot, said.lane.chat, said.lane.due_at).await?;
+        } else if waits {
+            open.row.delivery.state = delivery::State::Pending { due_at };
+            said.lane.due_at = Some(due_at.max(said.lane.hold_until));
+            said.sooner = Some(due_at);
+        }
+        said.first = (place == 0).then_some(open);
+        return Ok(said);
+    }
+    insert(db, letter, said.lane.chat, now, due_at).await?;
+    Ok(said)
+}
+
+/// Writes the first row of a card that has just come to be: nothing can show it yet.
+///
+/// # Errors
+/// [`StoreError`] when the database cannot be used.
+pub async fn put_first<C: ConnectionTrait>(
+    db: &C,
+    letter: &Letter,
+    now: Timestamp,
+    due_at: Timestamp,
+) -> Result<(), StoreError> {
+    let lane = lanes::join(db, letter.bot, letter.chat, letter.kind.priority(), due_at).await?;
     insert(db, letter, lane.chat, now, due_at).await
 }
 

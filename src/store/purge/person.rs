@@ -7,7 +7,7 @@ use crate::{
     ids::{BotId, UserId},
     store::{
         StoreError, drafts,
-        entity::{inbox, outbox},
+        entity::{inbox, is, outbox},
         operations, people,
     },
 };
@@ -55,7 +55,7 @@ pub async fn forget<C: ConnectionTrait>(db: &C, bot: BotId, user: UserId) -> Res
         .col_expr(inbox::Column::Payload, Expr::value(Option::<String>::None))
         .filter(inbox::Column::BotId.eq(bot.0))
         .filter(inbox::Column::Lane.eq(user.0))
-        .filter(inbox::Column::State.eq("shelved"))
+        .filter(is(inbox::Column::State, "shelved"))
         .exec(db)
         .await?;
     Ok(Forgotten { drafts: dropped, operations: erased, waiting })

@@ -14,7 +14,7 @@ use crate::{
     ids::BotId,
     store::{
         StoreError,
-        entity::{attempts, cards, cases, drafts, journal, operation_steps, operations, people},
+        entity::{attempts, cards, cases, drafts, is_not, is_one_of, journal, operation_steps, operations, people},
     },
 };
 
@@ -39,7 +39,7 @@ async fn idle<C: ConnectionTrait>(
     open: bool,
     limit: u64,
 ) -> Result<Vec<Uuid>, StoreError> {
-    let of = |states: [DraftState; 2]| drafts::Column::State.is_in(states.map(DraftState::name));
+    let of = |states: [DraftState; 2]| is_one_of(drafts::Column::State, states.map(DraftState::name));
     let (states, keeps) = if open {
         // One that a late end has just reopened waits from then on.
         (of([DraftState::Filling, DraftState::Summary]), of_draft(Some(before)))
@@ -50,7 +50,7 @@ async fn idle<C: ConnectionTrait>(
     let rows = drafts::Entity::find()
         .select_only()
         .column(drafts::Column::Id)
-        .filter(drafts::Column::State.ne(DraftState::Submitted.name()))
+        .filter(is_not(drafts::Column::State, DraftState::Submitted.name()))
         .filter(drafts::Column::UpdatedAt.lt(before.0))
         .filter(drafts::Column::BotId.eq(bot.0))
         .filter(states)
@@ -137,7 +137,7 @@ pub(super) async fn erase_answers<C: ConnectionTrait>(
     drafts::Entity::update_many()
         .col_expr(drafts::Column::Answers, Expr::value("{}"))
         .filter(drafts::Column::Id.is_in(of))
-        .filter(drafts::Column::State.is_in(closed))
+        .filter(is_one_of(drafts::Column::State, closed))
         .exec(db)
         .await?;
     said::erase_of(db, &ids).await?;

@@ -176,7 +176,12 @@ impl Turn<'_> {
         if late || reviewed {
             self.effects.push(Effect::TellOutcome);
         }
-        self.effects.push(Effect::CloseCase);
+        // What ends with its very first attempt never stood before a human.
+        let at_once = matches!(self.before.state, State::Sending { attempt: 1, ground: Ground::First, .. })
+            && self.before.waiting_since == self.before.confirmed_at;
+        if reviewed || !at_once {
+            self.effects.push(Effect::CloseCase);
+        }
     }
 
     /// Without a lookup there is nothing to watch with.
