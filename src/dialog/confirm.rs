@@ -81,16 +81,17 @@ impl Visit<'_> {
             }
         };
         let waiting = Fresh::confirmed(self.operation(&draft, &form, slot)?);
+        // First: whoever loses the race for a draft to another replica must not have begun anything.
+        draft.submit();
+        drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;
         // Nothing begins while sending is paused.
-        let begun = if paused { None } else { self.dialog.starter.begin(&waiting, self.now)? };
+        let begun = if paused { None } else { self.dialog.starter.begin(&waiting)? };
         let (fresh, begun) = begun.map_or((waiting, false), |begun| (begun, true));
         let operation = fresh.stored.operation.id;
         if !operations::insert(self.tx.as_ref(), &fresh, self.now).await? {
-            // Another replica confirmed it between our look and our write; its transaction stands, ours must not.
+            // Its transaction stands, ours must not.
             return Err(StoreError::Stale("operations"));
         }
-        draft.submit();
-        drafts::save(self.tx.as_ref(), &draft, was, self.now).await?;
         // What is under way already has an outcome in a moment, most often: one message instead of two.
         let due_at = if begun { self.now.plus(CARD_GRACE) } else { self.now };
         outbox::put_first(self.tx.as_ref(), &self.card(operation), self.now, due_at).await?;

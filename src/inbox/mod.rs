@@ -197,12 +197,13 @@ impl Inbox {
         let (routes, bot, lane, number, now) =
             (Arc::clone(&self.routes), self.bot, row.lane, row.row, self.clock.now());
         let update_id = row.update;
-        let herald = Arc::clone(&self.herald);
+        let (herald, clock) = (Arc::clone(&self.herald), Arc::clone(&self.clock));
         let chat = input.chat.map(|chat| chat.id).or(input.from.as_ref().map(|person| ChatId(person.id.0)));
         let handled = self
             .store
             .write(move |tx| {
                 let (routes, input, herald) = (Arc::clone(&routes), Arc::clone(&input), Arc::clone(&herald));
+                let clock = Arc::clone(&clock);
                 async move {
                     if !inbox::done_in_turn(tx.as_ref(), bot, lane, number, now).await? {
                         // Somebody else had done it, or an older one of its person is open yet.
@@ -215,7 +216,8 @@ impl Inbox {
                     let caused =
                         handled.send_now.iter().map(|operation| (*operation, journal::caused(update_id, number)));
                     handled.history.extend(caused);
-                    journal::append_all(tx.as_ref(), &handled.history, now).await?;
+                    // The row may have waited long since it was taken.
+                    journal::append_all(tx.as_ref(), &handled.history, clock.now()).await?;
                     let afterwards = match chat.filter(|_| !handled.waits) {
                         Some(chat) => herald.take(&tx, chat, None).await?,
                         None => None,

@@ -284,7 +284,8 @@ async fn store(door: &Door, arrivals: &[&Arrivals]) -> Result<Vec<Vec<Claimed>>,
     let rows = arrivals.iter().map(|arrivals| arrivals.updates.len()).sum();
     let stored = if inbox::is_one_statement(rows) && !door.pooled {
         door.renew().await?;
-        // One statement is a transaction of its own: two trips less. Behind a pooler nothing runs outside of one.
+        // One statement is a transaction of its own: two trips less; what else is asked then only reads. Behind a pooler nothing
+        // runs outside of one.
         door.points.pass("store.commit").await;
         inbox::accept(&door.connection, arrivals).await?
     } else {

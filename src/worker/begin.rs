@@ -41,16 +41,18 @@ pub enum Learnt {
 pub struct AtTap(pub Weak<Worker>);
 
 impl Starter for AtTap {
-    fn begin(&self, fresh: &Fresh, now: Timestamp) -> Result<Option<Fresh>, StoreError> {
-        self.0.upgrade().map_or(Ok(None), |worker| worker.begin(fresh, now))
+    fn begin(&self, fresh: &Fresh) -> Result<Option<Fresh>, StoreError> {
+        self.0.upgrade().map_or(Ok(None), |worker| worker.begin(fresh))
     }
 }
 
 impl Worker {
     /// Begins a fresh operation's first attempt, unless the pace towards the CRM is used up or all hands are full: then
     /// it stays `pending`, and is sent as soon as that changes.
-    fn begin(&self, fresh: &Fresh, now: Timestamp) -> Result<Option<Fresh>, StoreError> {
-        let stored = &fresh.stored;
+    fn begin(&self, fresh: &Fresh) -> Result<Option<Fresh>, StoreError> {
+        // Not the tap's own moment: it may have waited since for what others hold, and the limiter would take it for a clock
+        // that was set back.
+        let (stored, now) = (&fresh.stored, self.clock.now());
         if !self.has_a_free_hand(now) {
             return Ok(None);
         }

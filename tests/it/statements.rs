@@ -78,9 +78,9 @@ on_both! {
                 // Only where the form has places.
                 "INSERT slots",
                 "UPDATE slots",
+                "UPDATE drafts",
                 "INSERT operations",
                 "INSERT attempts",
-                "UPDATE drafts",
                 "INSERT chats",
                 "INSERT outbox",
                 "INSERT journal",

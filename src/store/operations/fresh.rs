@@ -18,7 +18,7 @@ pub trait Starter: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`] when the operation cannot be sent at all.
-    fn begin(&self, fresh: &Fresh, now: Timestamp) -> Result<Option<Fresh>, StoreError>;
+    fn begin(&self, fresh: &Fresh) -> Result<Option<Fresh>, StoreError>;
 }
 
 /// An operation that is not stored yet.
