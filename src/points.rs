@@ -34,9 +34,7 @@ impl Points {
             std::future::pending::<()>().await;
         }
     }
-}
 
-impl Points {
     /// Whether anybody watches.
     #[must_use]
     pub fn are_watched(&self) -> bool {

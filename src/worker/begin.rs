@@ -83,9 +83,9 @@ impl Worker {
     }
 
     /// Goes on with an operation that a committed transaction has named, since somebody is waiting for it: its tap has been
-    /// answered, or staff have just decided. Its
-    /// grace does not hold it up. The pace towards the CRM holds up a tap, which then waits as stored and falls due by
-    /// itself, and a decision only as far as the CRM asked for it; a pause of sending holds up both.
+    /// answered, or staff have just decided. Its grace does not hold it up. The pace towards the CRM holds up a tap, which
+    /// then waits as stored and falls due by itself, and a decision only as far as the CRM asked for it; a pause of sending
+    /// holds up both.
     ///
     /// # Errors
     /// [`StoreError`] when the database cannot be read.
